@@ -736,7 +736,6 @@ PROGRAM(no_mappings)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page << 17;
     char *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *p = NULL;
-    (void)argc, (void)argv;
     if (pages == MAP_FAILED)
         return 1;
     SAY(cudaMallocHost(&p, 1));
@@ -759,7 +758,6 @@ PROGRAM(no_memory)
 {
     struct rlimit none = {0, 0};
     cudaEvent_t event;
-    (void)argc, (void)argv;
     SAY(cudaEventCreate(&event));
     if (setrlimit(RLIMIT_AS, &none))
         return 1;
@@ -868,63 +866,6 @@ PROGRAM(told)
     printf("%d %d %d %d %d\n", policy, (int)(figure[0] / MiB), (int)(figure[1] / MiB),
            (int)(figure[2] / MiB), (int)((after - before) / MiB));
     return 0;
-}
-
-PROGRAM(attributes)
-{
-    cudaStream_t s, t;
-    cudaLaunchAttributeValue v;
-    struct cudaDeviceProp wanted;
-    int device = -1, priority;
-    (void)argc, (void)argv;
-    memset(&wanted, 0, sizeof wanted);
-    memset(&v, 0, sizeof v);
-    if (cudaChooseDevice(&device, &wanted) || device != 0
-        || cudaChooseDevice(NULL, &wanted) != cudaErrorInvalidValue)
-        return 1;
-    cudaStreamCreate(&s);
-    cudaStreamCreate(&t);
-    if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
-        || (int)v.syncPolicy != -1)
-        return 2;
-    v.syncPolicy = cudaSyncPolicyYield;
-    if (cudaStreamSetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v))
-        return 3;
-    v.priority = -99;
-    if (cudaStreamSetAttribute(s, cudaLaunchAttributePriority, &v)
-        || cudaStreamGetPriority(s, &priority) || priority != -5)
-        return 4;
-    if (cudaStreamCopyAttributes(t, s)
-        || cudaStreamGetAttribute(t, cudaLaunchAttributeSynchronizationPolicy, &v)
-        || v.syncPolicy != cudaSyncPolicyYield || cudaStreamGetPriority(t, &priority)
-        || priority != -5)
-        return 5;
-    memset(&v, 0, sizeof v);
-    v.accessPolicyWindow.hitRatio = 2;
-    if (cudaStreamSetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
-            != cudaErrorInvalidValue
-        || cudaStreamSetAttribute(s, cudaLaunchAttributeCooperative, &v) != cudaErrorInvalidValue
-        || cudaStreamGetAttribute(s, cudaLaunchAttributeNvlinkUtilCentricScheduling, &v)
-               != cudaErrorInvalidValue
-        || cudaStreamGetAttribute(s, cudaLaunchAttributePriority, NULL) != cudaErrorInvalidValue)
-        return 6;
-    v.accessPolicyWindow.hitRatio = 0.5f;
-    v.accessPolicyWindow.num_bytes = 4096;
-    if (cudaStreamSetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
-        || cudaStreamSetAttribute(s, cudaLaunchAttributeMemSyncDomain, &v))
-        return 7;
-    memset(&v, 0, sizeof v);
-    if (cudaStreamGetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
-        || v.accessPolicyWindow.num_bytes != 4096)
-        return 8;
-    /* A new stream has none of a destroyed one's. */
-    cudaStreamDestroy(s);
-    cudaStreamDestroy(t);
-    cudaStreamCreate(&s);
-    if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
-        || (int)v.syncPolicy != -1)
-        return 9;
-    return cudaStreamDestroy(s);
 }
 
 int main(int argc, char **argv)

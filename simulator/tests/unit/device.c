@@ -73,6 +73,52 @@ CASE(init)
     IS(cudaErrorInvalidDevice, cudaInitDevice(-1, 0, 0));
 }
 
+/* Each stream has its own attributes, and a new one has none of a destroyed one's. */
+CASE(stream_attributes)
+{
+    cudaStream_t first, second;
+    cudaLaunchAttributeValue v = {.syncPolicy = cudaSyncPolicyYield};
+    struct cudaDeviceProp wanted = {.major = 0};
+    int chosen = -1, priority;
+    OK(cudaChooseDevice(&chosen, &wanted));
+    SAME(0, chosen);
+    IS(cudaErrorInvalidValue, cudaChooseDevice(NULL, &wanted));
+    OK(cudaStreamCreate(&first));
+    OK(cudaStreamCreate(&second));
+    OK(cudaStreamSetAttribute(first, cudaLaunchAttributeSynchronizationPolicy, &v));
+    OK(cudaStreamGetAttribute(second, cudaLaunchAttributeSynchronizationPolicy, &v));
+    SAME(-1, (int)v.syncPolicy);
+    v.priority = -99;
+    OK(cudaStreamSetAttribute(first, cudaLaunchAttributePriority, &v));
+    OK(cudaStreamGetPriority(first, &priority));
+    SAME(-5, priority);
+    OK(cudaStreamCopyAttributes(second, first));
+    OK(cudaStreamGetAttribute(second, cudaLaunchAttributeSynchronizationPolicy, &v));
+    SAME(cudaSyncPolicyYield, v.syncPolicy);
+    OK(cudaStreamGetPriority(second, &priority));
+    SAME(-5, priority);
+    memset(&v, 0, sizeof v);
+    v.accessPolicyWindow.hitRatio = 2;
+#define REFUSED(call, name, value) \
+    IS(cudaErrorInvalidValue, cudaStream##call##Attribute(first, cudaLaunchAttribute##name, value))
+    REFUSED(Set, AccessPolicyWindow, &v);
+    REFUSED(Set, Cooperative, &v);
+    REFUSED(Get, NvlinkUtilCentricScheduling, &v);
+    REFUSED(Get, Priority, NULL);
+    v.accessPolicyWindow.hitRatio = 0.5f;
+    v.accessPolicyWindow.num_bytes = 4096;
+    OK(cudaStreamSetAttribute(first, cudaLaunchAttributeAccessPolicyWindow, &v));
+    OK(cudaStreamSetAttribute(first, cudaLaunchAttributeMemSyncDomain, &v));
+    memset(&v, 0, sizeof v);
+    OK(cudaStreamGetAttribute(first, cudaLaunchAttributeAccessPolicyWindow, &v));
+    SAME(4096, v.accessPolicyWindow.num_bytes);
+    OK(cudaStreamDestroy(first));
+    OK(cudaStreamDestroy(second));
+    OK(cudaStreamCreate(&first));
+    OK(cudaStreamGetAttribute(first, cudaLaunchAttributeSynchronizationPolicy, &v));
+    SAME(-1, (int)v.syncPolicy);
+}
+
 /* What the call takes, and what it refuses. */
 CASE(attach)
 {

@@ -1,5 +1,5 @@
 /* The host's side: several threads at once, forks in the middle of their calls, and sizes that no
- * host has. One function for each rule. */
+ * host has: host_rules CASE. */
 #define _GNU_SOURCE
 #include "expect.h"
 #include <pthread.h>
@@ -17,7 +17,7 @@ static atomic_bool over;
 static atomic_int in_kernel, arrived, handled;
 
 /* The cost of a gigantic request on the host's clock must not be centuries. */
-static void sizes(void)
+CASE(sizes)
 {
     static char pages[8 * 4096] __attribute__((aligned(4096)));
     cudaEvent_t before, after;
@@ -70,7 +70,7 @@ static void *destroys(void *unused)
 }
 
 /* An event is destroyed while another thread waits for it. */
-static void destroyed_while_awaited(void)
+CASE(destroyed_while_awaited)
 {
     pthread_t thread;
     OK(cudaHostAlloc((void **)&gate, sizeof *gate, 0));
@@ -103,7 +103,7 @@ static void *allocates(void *unused)
 }
 
 /* Each call reads its data under the lock. */
-static void copies_beside(void)
+CASE(copies_beside)
 {
     pthread_t thread;
     void *a, *b;
@@ -158,7 +158,7 @@ static void await(atomic_int *flag)
 
 /* A thread that waits in a call gets a signal and, in its handler, may make a call, until another
  * thread's call ends the wait. */
-static void signal_while_waiting(void)
+CASE(signal_while_waiting)
 {
     pthread_t busy, waiting;
     int device;
@@ -182,7 +182,7 @@ static void signal_while_waiting(void)
 static void *calls_in_child(void *unused)
 {
     int count;
-    for (int i = 0; i < 50000; i++)
+    for (int i = 0; i < 5000; i++)
         if (cudaGetDeviceCount(&count) != cudaErrorInitializationError)
             _exit(1);
     return unused;
@@ -197,7 +197,7 @@ static void *calls_in_child(void *unused)
 
 /* A child may be forked while other threads are in a call or wait for one. Its calls return all the
  * same, even in its own threads. */
-static void forks(void)
+CASE(forks)
 {
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
@@ -230,7 +230,7 @@ static void forks(void)
 
 /* Pending work is the parent's: a child that makes calls does not do it again on memory that both
  * share. */
-static void fork_with_work(void)
+CASE(fork_with_work)
 {
     char *pinned;
     void *data;
@@ -259,18 +259,4 @@ static void fork_with_work(void)
     OK(cudaFreeHost(gate));
 }
 
-int main(int argc, char **argv)
-{
-    (void)argv;
-    sizes();
-    destroyed_while_awaited();
-    copies_beside();
-    /* The thread sanitizer allows no call in a child of several threads, and delays a signal to a
-     * waiting thread. */
-    if (argc < 2) {
-        signal_while_waiting();
-        forks();
-        fork_with_work();
-    }
-    return wrong;
-}
+int main(int argc, char **argv) { return run_named(argc, argv); }

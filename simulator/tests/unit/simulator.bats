@@ -134,15 +134,6 @@ END
     finish
 }
 
-@test "a device is chosen, and a stream keeps the attributes that it has" {
-    local schedule
-    for schedule in measured random:1; do
-        SIM_SCHEDULE=$schedule program behaviour attributes
-        [ "$status $output$errors" = "0 " ] || complain "$schedule: status $status." "$errors"
-    done
-    finish
-}
-
 @test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
     # Declared here: not every package of the runtime's headers has cuda_profiler_api.h.
     cat >profiled.c <<'END'
@@ -921,13 +912,7 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
 }
 
 @test "several threads at once, forks in the midst of calls, sizes that no host has" {
-    local schedule
-    for schedule in measured instant late random:1; do
-        SIM_SCHEDULE=$schedule program host_rules
-        [ "$status" = 0 ] && [ -z "$errors" ] ||
-            complain "host_rules, $schedule: exit status $status" "$output" "$errors"
-    done
-    finish
+    all_as_expected host_rules
 }
 
 @test "compiled for per-thread default streams, each thread's stream 0 is its own" {
