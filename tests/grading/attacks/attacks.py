@@ -27,7 +27,9 @@ In a source, what stands between two @ is put in:
     @name@      the lesson            @root@      the workbook's folder
     @class@     the folder CLASS      @print@     a call of puts for each expected line
     @starter@   the lesson's starter  @solution@  its solution; "@starter, main as other@" is the
-                                                  starter with its function main renamed
+                                                  starter with its function main renamed, and
+                                                  "@starter, after CALL;@" has a main that first
+                                                  makes that call
     @journal@   the journal of the lesson's solution, as it stands in a C string
     @settings@  how far the library's settings are from cudaMalloc, in bytes; @lines@: its journal;
                 @report@: its reports
@@ -75,6 +77,13 @@ int main(void)
 {statements}    return 0;
 }}
 """
+MAIN = """
+
+int main(int argc, char **argv)
+{{
+    {call}
+    return program_main(argc, argv);
+}}"""
 
 
 class Case(NamedTuple):
@@ -239,11 +248,14 @@ def written(case, file, lesson=""):
     put = words(lesson)
 
     def expansion(found):
-        word, old, new = found.groups()
+        word, old, new, call = found.groups()
         text = put[word]()
-        return f"#define {old} {new}\n{text}\n#undef {old}" if old else text
+        if call:
+            old, new = "main", "program_main"
+        text = f"#define {old} {new}\n{text}\n#undef {old}" if old else text
+        return text + MAIN.format(call=call) if call else text
 
-    text = re.sub(r"@([a-z]+)(?:, (\w+) as (\w+))?@", expansion, source(case))
+    text = re.sub(r"@([a-z]+)(?:, (\w+) as (\w+)|, after (.*;))?@", expansion, source(case))
     Path(file).write_text(text, encoding="utf-8")
 
 
