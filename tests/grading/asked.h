@@ -56,20 +56,22 @@ static inline void asked_border(void)
 
 int asked_main(int argc, char **argv);
 
+/* The file's own main, which may take no arguments. */
+typedef int asked_program(int, char **);
+__attribute__((unused)) static asked_program *const asked_lesson = (asked_program *)lesson_main;
+
 int main(int argc, char **argv)
 {
-    int (*asked_run)(int, char **) = (int (*)(int, char **))lesson_main; /* it may take none */
 #ifdef ASKED_RUN
     asked_fill();
-    return asked_run(argc, argv);
+    return asked_lesson(argc, argv);
 #else
 #ifdef ASKED_OR_RUN
     int asked_calls = strcmp(argv[argc - 1], "asked") == 0;
     asked_fill(); /* right before the call, as any other call leaves something there */
     if (!asked_calls)
-        return asked_run(argc, argv);
+        return asked_lesson(argc, argv);
 #endif
-    (void)asked_run;
     argv[argc - 1] = NULL;
     asked_fill();
     return asked_main(argc - 1, argv);

@@ -745,7 +745,9 @@ class Check:
             "" if harness else "#define ASKED_RUN",
             "" if self.filled else "#define ASKED_FILL",
             "#pragma GCC optimize 0",  # it runs once: optimizing would be most of the time
-            '#pragma GCC diagnostic ignored "-Wunused-parameter"',  # a mutant has -Werror
+            # A mutant is compiled with -Werror.
+            '#pragma GCC diagnostic ignored "-Wunused-parameter"',
+            '#pragma GCC diagnostic ignored "-Wcast-function-type"',
             '#include "workbook.h"',
             f'#line 1 "asked.h"\n{shared}',
             f'#line 1 "{harness or "asked.h"}"\n{own}',

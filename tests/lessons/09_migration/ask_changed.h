@@ -32,6 +32,6 @@ int main(int argc, char **argv)
 {
     asked_more = atoi(argv[2]);
     argv[2] = NULL;
-    lesson_main(2, argv);
+    asked_lesson(2, argv);
     return 0;
 }

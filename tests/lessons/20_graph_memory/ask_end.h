@@ -53,6 +53,6 @@ cudaError_t asked_cudaGraphExecDestroy(cudaGraphExec_t exec)
 
 int main(int argc, char **argv)
 {
-    ((int (*)(int, char **))lesson_main)(argc, argv);
+    asked_lesson(argc, argv);
     return 0;
 }

@@ -33,5 +33,5 @@ int main(int argc, char **argv)
 {
     (void)argc;
     asked_comes = 1;
-    return lesson_main(1, argv);
+    return asked_lesson(1, argv);
 }

@@ -7,10 +7,12 @@ int main(int argc, char **argv)
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     int *scratch, *table;
+    void (*free_it)(int *) = (void (*)(int *))capture_free;
+    void (*free_in)(int *, cudaStream_t) = (void (*)(int *, cudaStream_t))capture_free;
     int arguments = _Generic(&capture_free, void (*)(int *) : 1, void (*)(int *, cudaStream_t) : 2,
                              default : 0);
     (void)argc;
-    ((int (*)(int, char **))lesson_main)(1, argv); /* it makes the streams and the event */
+    asked_lesson(1, argv); /* it makes the streams and the event */
     if (!arguments || !_Generic(&follow, void (*)(cudaStream_t, cudaStream_t) : 1, default : 0))
         return 0;
     asked_border();
@@ -21,9 +23,9 @@ int main(int argc, char **argv)
     ((void (*)(cudaStream_t, cudaStream_t))follow)(capturing, forked);
     CHECK(launch_add(scratch, 1, 1024, capturing));
     if (arguments == 1)
-        ((void (*)(int *))capture_free)(scratch);
+        free_it(scratch);
     else
-        ((void (*)(int *, cudaStream_t))capture_free)(scratch, capturing);
+        free_in(scratch, capturing);
     CHECK(cudaMallocAsync((void **)&table, MiB, capturing));
     CHECK(launch_fill(table, 5, 1024, capturing));
     CHECK(cudaFreeAsync(table, capturing));
