@@ -343,16 +343,6 @@ window.checks = (() => {
 
     // ---- axe ----
 
-    // The hash of a text, a whole number below 2 to the 53rd.
-    function hash(text) {
-        let [high, low] = [0xdeadbeef, 0x41c6ce57];
-        for (let i = 0; i < text.length; i++) {
-            high = Math.imul(high ^ text.charCodeAt(i), 2654435761);
-            low = Math.imul(low ^ text.charCodeAt(i), 1597334677);
-        }
-        return (high >>> 0) % 2097152 * 4294967296 + (low >>> 0);
-    }
-
     // Marks for axe each element that has text of its own, once for each look: its color, its font,
     // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
     // other words of programs are made text: axe looks at every element for what covers it.
@@ -375,7 +365,7 @@ window.checks = (() => {
             const isField = element.matches("input, select, textarea, button");
             const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
             if (!hasText && !isField) continue;
-            const look = hash([paints, kind, isField, ...LOOK.map((key) => style[key])].join());
+            const look = [paints, kind, isField, ...LOOK.map((key) => style[key])].join();
             if (!seen.has(look)) element.dataset.look = "";
             else if (element.matches("pre span:not(:has(*))")) words.push(element);
             if (element.checkVisibility()) seen.add(look);
