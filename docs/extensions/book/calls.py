@@ -7,12 +7,10 @@ the places from solutions/ and docs/, so a new recording or lesson changes the t
 import re
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 from .page import list_table
-from .runs import LIBRARY
+from .runs import LIBRARY, ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 FACTS = ROOT / "simulator" / "tests" / "facts"
 # A recorded line: the call, and behind it the code that it returned.
 RETURNED = re.compile(

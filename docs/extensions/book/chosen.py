@@ -14,9 +14,9 @@ in that header: it belongs to no function of the program.
 
 import re
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from .runs import ROOT
+
 HEADERS = ("lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h")
 
 

@@ -7,13 +7,10 @@ come from what a GPU recorded, or from the program itself.
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import svg
 from .rungs import RUNGS
-
-ROOT = Path(__file__).resolve().parents[3]
-
+from .runs import ROOT
 
 NARROW = 500
 

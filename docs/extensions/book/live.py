@@ -29,10 +29,9 @@ from . import simulated_device
 from .manifest import lessons, manifest
 from .page import in_html
 from .rungs import RUNGS
-from .runs import HANDOUT, text_of, variant
+from .runs import HANDOUT, ROOT, text_of, variant
 from .sources import LISTED_TOO
 
-ROOT = Path(__file__).resolve().parents[3]
 # The ready scripts. Each begins with "// NUMBER TITLE", where the number is its lesson's.
 SCRIPTS = ROOT / "docs/live/scripts.txt"
 SCHEDULES = {

@@ -27,9 +27,9 @@ from sphinx.util import parselinenos
 from sphinx.util.docutils import SphinxDirective
 
 from .page import BookDirective, list_table, row, table
+from .runs import ROOT
 from .sources import file_reference
 
-ROOT = Path(__file__).resolve().parents[3]
 FACTS = "simulator/tests/facts"
 SMALL = 10
 MIB = 1 << 20

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+
+from .runs import ROOT
 
 TABLE = "simulator/mem/rungs.def"
-ROOT = Path(__file__).resolve().parents[3]
 # A macro's arguments: words, and texts of one piece or several.
 ARGUMENT = re.compile(r'(?:"[^"]*"\s*)+|\w+')
 
