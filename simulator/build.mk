@@ -70,8 +70,9 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 -include $(wildcard $(OBJECTS:.o=.d))
 
 # calls.inc and driver_calls.inc are the lists of calls with their parameters.
-$(filter $(SIMULATOR)/objects/api/%,$(OBJECTS)): | $(SIMULATOR)/calls.inc $(SIMULATOR)/driver_calls.inc
-$(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc): $(SIMULATOR)/%.inc: simulator/api/%.def \
+CALLS := $(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc)
+$(filter $(SIMULATOR)/objects/api/%,$(OBJECTS)): | $(CALLS)
+$(CALLS): $(SIMULATOR)/%.inc: simulator/api/%.def \
 		simulator/api/calls.awk simulator/api/declarations.h lessons/kernels.h \
 		simulator/user_kernels.h build/cuda/found
 	@mkdir -p $(@D)

@@ -38,7 +38,7 @@ build/live/live.wasm: $(LIVE_OBJECTS) $(LIVE_PROGRAM_OBJECTS)
 build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
 	$(LIVE_COMPILE)
 build/live/objects/simulator/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
-$(LIVE_OBJECTS): | $(SIMULATOR)/calls.inc $(SIMULATOR)/driver_calls.inc
+$(LIVE_OBJECTS): | $(CALLS)
 build/live/objects/docs/live/main.o: build/live/programs.inc
 
 # Each program's main gets its own name, and its exit ends the simulation first.

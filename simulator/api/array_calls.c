@@ -287,7 +287,7 @@ cudaError_t array_copy_run(struct call *call, struct run_of_bytes to, struct run
         return cudaErrorInvalidValue;
     while (count && !e) {
         const struct rows r = next_rows(&to, &from, count);
-        e = copy(call, here(&to), here(&from), r, kind, stream);
+        e = copy_memory(call, here(&to), here(&from), r, kind, stream);
         go_on(&to, r.width * r.height);
         go_on(&from, r.width * r.height);
         count -= r.width * r.height;

@@ -14,8 +14,8 @@ cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t h
 cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                         struct rows *r);
 /* Each queues the work and returns its error. Without a stream (NULL), the call blocks. */
-cudaError_t copy(struct call *call, void *to, const void *from, struct rows r,
-                 enum cudaMemcpyKind kind, const cudaStream_t *stream);
+cudaError_t copy_memory(struct call *call, void *to, const void *from, struct rows r,
+                        enum cudaMemcpyKind kind, const cudaStream_t *stream);
 cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t bytes,
                        enum cudaMemcpyKind kind, const cudaStream_t *stream);
 cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r);

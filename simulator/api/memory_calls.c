@@ -403,8 +403,8 @@ static cudaError_t queue_copy(struct call *call, void *to, const void *from, str
     return dispatch_copy(call, to, from, r, kind, s, wait);
 }
 
-cudaError_t copy(struct call *call, void *to, const void *from, struct rows r,
-                 enum cudaMemcpyKind kind, const cudaStream_t *stream)
+cudaError_t copy_memory(struct call *call, void *to, const void *from, struct rows r,
+                        enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     enum copy_wait wait;
     call->origin.returns_early = !stream;
@@ -422,7 +422,7 @@ cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t byt
                        enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return copy(call, to, from, rows_of(bytes), kind, stream);
+    return copy_memory(call, to, from, rows_of(bytes), kind, stream);
 }
 
 /* ---- peers ---- */
@@ -468,7 +468,7 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_copy(call, to, toDevice, from, fromDevice, bytes, stream);
     struct rows r = {bytes, 1, bytes, bytes, .between_peers = true};
-    return e ? e : copy(call, to, from, r, cudaMemcpyDefault, &stream);
+    return e ? e : copy_memory(call, to, from, r, cudaMemcpyDefault, &stream);
 }
 
 /* The copy is asynchronous for the host. It is serialized with all pending and future work of the

@@ -47,7 +47,7 @@ cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *fr
     if (e)
         return e;
     line_rows(&call->line, r);
-    return copy(call, to, from, r, kind, stream);
+    return copy_memory(call, to, from, r, kind, stream);
 }
 
 /* Documented for the driver API: the address and the pitch are multiples of the element's size. */
@@ -137,7 +137,8 @@ cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     line_rows(&call->line, x.rows);
     x.rows.between_peers = between_peers;
     for (size_t i = x.count; i-- > 0 && !e;)
-        e = copy(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind, stream);
+        e = copy_memory(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
+                        stream);
     return e;
 }
 
