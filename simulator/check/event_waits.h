@@ -9,10 +9,12 @@
 enum event_wait_fault {
     /* No such wait is known. */
     EVENT_WAIT_UNKNOWN,
-    /* The event had not been recorded. Second case: it was, later, after the earlier operation. */
+    /* The event had not been recorded when the stream waited for it, and either never was, or was
+     * later, after the earlier operation. */
     EVENT_WAIT_NOT_RECORDED,
     EVENT_WAIT_BEFORE_RECORD,
-    /* It had been recorded, but too early. Second case: it was again, after the operation. */
+    /* The event had been recorded before the earlier operation, and either never was again, or was
+     * after the wait. */
     EVENT_WAIT_RECORD_TOO_EARLY,
     EVENT_WAIT_BEFORE_NEW_RECORD,
     /* A record after the earlier operation was replaced by one of another stream, and nothing had

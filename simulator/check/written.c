@@ -53,7 +53,8 @@ static struct map *map_get(struct shadow *s, size_t bytes)
     m->pieces = os_allocate_table(m->count * sizeof *m->pieces);
     for (size_t n = 0; n < m->count; n++)
         m->pieces[n] = piece;
-    s->written = FIRST_MAP + index;
+    /* No machine has memory for more maps than fit. */
+    s->written = (FIRST_MAP + index) & ((1u << 27) - 1);
     return m;
 }
 
