@@ -42,6 +42,7 @@ function arguments_of(text, twin,    i, count, types, names, twin_types, ignored
             (twin != "" && types[i] ~ /^(const )?(CU|cuuint)/ ? "(" twin_types[i] ")" : "") names[i]
     return result
 }
+# Prints the line of a call. `more`: what follows the parameters, before the arguments.
 function written(kind, given, symbol, more, text, arguments,    streams, call)
 {
     streams = (symbol "_ptsz") in declared ? "PTSZ" : (symbol "_ptds") in declared ? "PTDS" : "ONE"
@@ -62,6 +63,7 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
     next
 }
 /^(CALL|LAUNCH|OWN|TWIN)\(/ {
+    # A call ends with the line that closes its parentheses.
     while (!/\)$/ || gsub(/\(/, "(") != gsub(/\)/, ")")) {
         line = $0
         if ((getline) <= 0)
@@ -96,8 +98,7 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
     # An expression follows the flags.
     if (match(given, "^[^,]*,[^,]*,[^,]*" (kind == "OWN" ? ",[^,]*,[^,]*" : "")) \
         && RLENGTH < length(given)) {
-        print "BODY(" symbol ", " work ", (" \
-            trimmed(substr(given, RLENGTH + 2)) "))"
+        print "BODY(" symbol ", " work ", (" trimmed(substr(given, RLENGTH + 2)) "))"
         given = substr(given, 1, RLENGTH)
     }
     written(kind, given, symbol, work ", ", text, arguments_of(text, ""))
