@@ -120,9 +120,7 @@ class Kernel:
                 f"{a} >> (({unsigned}){b} & {bits})",
                 f"({a} < {b} ? {c} : {a})",
                 f"({a} > {b} ? {a} : {b})",
-                f"({t}){self.name()}"
-                if rng.random() < 0.0
-                else f"({t}){self.name('iulv'[rng.randrange(4)])}",
+                f"({t}){self.name('iulv'[rng.randrange(4)])}",
                 f"({t})popc((unsigned){a}) + ({t})clz((unsigned){b})",
                 f"({t})popcll({a}) ^ ({t})clzll({b})",
                 f"({t})brev((unsigned){a})",
@@ -247,9 +245,8 @@ def body(rng, n):
     lines.append(f"__global__ void kernel{n}(unsigned long long *out)")
     lines.append("{")
     lines.append("    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;")
-    lines.append(f"    out[i] = body{n}(i * 77 + {rng.getrandbits(32)}u);")
-    lines.append(f"}}\n#define SEED{n} {0}u")
-    return lines
+    lines.append(f"    out[i] = body{n}(i * 77 + SEED{n});")
+    return [f"#define SEED{n} {rng.getrandbits(32)}u", *lines, "}"]
 
 
 def main():
@@ -257,9 +254,7 @@ def main():
     print("// Written by random_kernels.py.", HELPERS)
     for n in range(count):
         rng = random.Random(f"{seed}.{n}")
-        text = "\n".join(body(rng, n))
-        start = text.split("i * 77 + ")[1].split("u")[0]
-        print(text.replace(f"#define SEED{n} 0u", f"#define SEED{n} {start}u"))
+        print("\n".join(body(rng, n)))
     print("static unsigned long long out[96], *device;\nstatic int wrong, compared;")
     print("#define COMPARE(N) { kernel##N<<<2, 48>>>(device); \\")
     print("    if (cudaGetLastError() != cudaSuccess) return 1; \\")

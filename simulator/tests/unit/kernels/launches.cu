@@ -1,6 +1,7 @@
 // nvcc: -rdc=true -lcudadevrt
-// Kernels that launch kernels: what runs, in which order, and what the device runtime answers; and
-// mistakes of kernels that other kernels have launched. The argument is a case.
+// Kernels that launch kernels: what runs, in which order; and mistakes of kernels that other kernels
+// have launched. The argument is a case. What launches, streams, and events answer is in
+// launch_answers.cu.
 #include "cases.h"
 
 static int failed;
@@ -133,43 +134,15 @@ static __device__ bool is(const char *a, const char *b)
         a++, b++;
     return *a == *b;
 }
-static __global__ void unused() {}
-static __global__ void answers(int *log, cudaStream_t hosts)
+static __global__ void answers(int *log)
 {
     int value = 0;
     size_t limit = 0;
     void *memory = nullptr;
-    cudaStream_t s;
-    for (int n = 0; n < 6; n++) {
-        if (n == 0)
-            unused<<<1, 2000>>>();
-        else if (n == 1)
-            unused<<<1, 0>>>();
-        else if (n == 2)
-            unused<<<0, 1>>>();
-        else if (n == 3)
-            unused<<<1, 1, 60000>>>();
-        else
-            unused<<<1, 1, 0, n == 4 ? (cudaStream_t)4711 : hosts>>>();
-        const cudaError_t e = cudaPeekAtLastError();
-        if (e != (n < 4 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue)
-            || cudaGetLastError() != e || cudaGetLastError() != cudaSuccess)
-            note(log, 1000 + n);
-    }
     if (!is(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue"))
         note(log, __LINE__);
     if (!is(cudaGetErrorString(cudaSuccess), "no error"))
         note(log, __LINE__);
-    for (unsigned flags = 0; flags < 4; flags++) {
-        cudaEvent_t event;
-        if (cudaStreamCreateWithFlags(&s, flags)
-            != (flags < 2 ? cudaSuccess : cudaErrorInvalidValue))
-            note(log, __LINE__);
-        if (cudaEventCreateWithFlags(&event, flags)
-            != (flags < 2 ? cudaErrorInvalidValue : cudaSuccess))
-            note(log, __LINE__);
-        cudaGetLastError();
-    }
     if (cudaGetDevice(&value) || value != 0)
         note(log, __LINE__);
     if (cudaGetDeviceCount(&value) || value < 1)
@@ -180,17 +153,6 @@ static __global__ void answers(int *log, cudaStream_t hosts)
         note(log, __LINE__);
     if (cudaMalloc(&memory, 64) || !memory || cudaFree(memory))
         note(log, __LINE__);
-    cudaGetLastError();
-}
-
-static __global__ void counted(int *n) { atomicAdd(n, 1); }
-static __global__ void launch_counted(int *ran, int *failed, int count)
-{
-    for (int n = 0; n < count; n++) {
-        counted<<<1, 1>>>(ran);
-        if (cudaGetLastError() == cudaErrorLaunchPendingCountExceeded)
-            atomicAdd(failed, 1);
-    }
 }
 
 // ---- mistakes ----
@@ -352,22 +314,11 @@ CASE(graph)
     CHECK(cudaStreamDestroy(s));
 }
 
-CASE(limits)
+CASE(what_is_asked)
 {
-    cudaStream_t hosts;
-    CHECK(cudaMemset(data, 0, 8));
-    launch_counted<<<1, 1>>>(data, data + 1, 5000);
-    IS(0, 5000);
-    IS(1, 0);
-    CHECK(cudaMemset(data, 0, 8));
-    launch_counted<<<64, 64>>>(data, data + 1, 1);
-    IS(0, 2048);
-    IS(1, 2048);
     CHECK(cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount, 40));
-    CHECK(cudaStreamCreate(&hosts));
-    answers<<<1, 1>>>(log_, hosts);
+    answers<<<1, 1>>>(log_);
     EXPECT();
-    CHECK(cudaStreamDestroy(hosts));
 }
 
 static void run_mistake(void (*launch)(int *)) { launch<<<1, 1>>>(data); }
@@ -425,7 +376,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         status = run_cases(argc, argv);
     else
-        order(), values(), graph(), limits();
+        order(), values(), graph(), what_is_asked();
     const cudaError_t e = cudaDeviceSynchronize();
     if (e)
         puts(cudaGetErrorName(e));
