@@ -1,6 +1,6 @@
 // nvcc: -rdc=true -lcudadevrt
-// Kernels that launch kernels: what runs, in which order; and mistakes of kernels that other kernels
-// have launched. The argument is a case. What launches, streams, and events answer is in
+// Kernels that launch kernels: what runs, in which order; and mistakes of kernels that others have
+// launched. The argument is a case. What launches, streams, and events answer is in
 // launch_answers.cu.
 #include "cases.h"
 
