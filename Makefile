@@ -94,6 +94,13 @@ $(error $(RESEMBLING))
 endif
 endif
 
+# STUDENT="$$name" with an empty variable would otherwise grade the lessons of this workbook.
+ifneq ($(filter line,$(origin STUDENT)),)
+ifeq ($(STUDENT),)
+$(error STUDENT= is empty: name the folder or the ZIP file of a student)
+endif
+endif
+
 # BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
 # in its first line which it chose, and why.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
@@ -110,7 +117,7 @@ endif
 # FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc.
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
 ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
-$(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is no C file (its name ends in .c),there is no \
+$(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is not a C file (a name ends in .c),there is no \
 	such file))
 endif
 ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)

@@ -181,7 +181,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial "FILE=nowhere.c: there is no such file"
     run as_typed make "${number#0}" FILE=/dev/null
     assert_failure
-    assert_output --partial "FILE=/dev/null: this is no C file (its name ends in .c)"
+    assert_output --partial "FILE=/dev/null: this is not a C file (a name ends in .c)"
 }
 
 @test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {

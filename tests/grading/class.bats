@@ -894,7 +894,21 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     run as_typed CLASS="$CLASS/not" tests/grading/grade.sh class
     assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
     run as_typed CLASS=README.md tests/grading/grade.sh class
-    assert_output --partial "CLASS=README.md: this file is no ZIP file, and no folder"
+    assert_output --partial "CLASS=README.md: this is neither a ZIP file nor a folder"
+    # The table of an earlier call stays.
+    echo kept >"$OUT/class.csv"
+    run as_typed ONLY=99 tests/grading/grade.sh class
+    assert_output --partial 'ONLY="99": there is no lesson 99.'
+    run as_typed CHECK_WAITING=x tests/grading/grade.sh class
+    assert_output "CHECK_WAITING=x: expected a number from 0 to 1, such as 0.5."
+    run as_typed OUT="$CLASS/out" tests/grading/grade.sh class
+    assert_output --partial "out is in the folder of the class, where it would count as a student."
+    assert_file_not_exists "$CLASS/out"
+    cp lessons/01_first_allocation.c "$CLASS/ada"
+    run as_typed CLASS="$CLASS/ada" tests/grading/grade.sh class
+    assert_output --partial "so it is one student's folder."
+    assert_equal "$status" 2
+    assert_equal "$(cat "$OUT/class.csv")" kept
 }
 
 # ---- the queue ----
@@ -914,7 +928,7 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     mkdir "$CLASS/__MACOSX"
     run as_typed make -j2 grade-class
     assert_failure
-    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (no folder and no ZIP file)."
+    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (neither a folder nor a ZIP file)."
     refute_line --partial jobserver
     run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
     assert_output "$(printf '%s\n' "$name $full" "empty 0" "linked null" "starter 0" \

@@ -27,7 +27,7 @@ import protect  # noqa: E402
 import unpack  # noqa: E402
 from forms import files_of, likeness, published, table, ungraded  # noqa: E402
 from manifest import ROOT, Wrong, lessons  # noqa: E402
-from place import LIBRARY, Machine, Place  # noqa: E402
+from place import LIBRARY, Machine, Place, asked_number, expect_settings  # noqa: E402
 from report import clean  # noqa: E402
 
 from lessons import handed_in, judge_all  # noqa: E402
@@ -46,9 +46,13 @@ class Grading:
             self.student = Path(caller, self.named)
             if self.student.is_file() and not unpack.is_zip(self.student.resolve()):
                 number = re.match("[0-9]{2}_", self.student.name)
-                only = f" ONLY={number[0][:2]}" if number else ""
                 folder = printable(os.path.dirname(self.named) or ".")
-                fail(f"STUDENT={self.named} is a file: STUDENT={folder}{only} grades its folder.")
+                fail(
+                    f"STUDENT={self.named} is a file: STUDENT={folder} ONLY={number[0][:2]} grades "
+                    "its folder."
+                    if number
+                    else f"STUDENT={self.named}: this is neither a ZIP file nor a folder."
+                )
             if not (self.student.is_dir() or unpack.is_zip(self.student.resolve())):
                 fail(f"STUDENT={self.named}: there is no such folder, and no such ZIP file.")
             if (self.student / "lessons").is_symlink():
@@ -61,7 +65,7 @@ class Grading:
             fail(f"SEED={seed}: give a whole number with at most nine digits, or draw.")
         self.seed = seed
         self.jobs = asked_number("JOBS") or len(os.sched_getaffinity(0))
-        self.names, self.is_empty = chosen_lessons(asked.get("ONLY") or ""), False
+        self.names, self.is_empty = settings_of_grading(), False
         self.source, self.folder = self.home / "lessons", "lessons"
         if self.student:
             self.source = self.found_source()
@@ -86,7 +90,8 @@ class Grading:
         self.student = Path(self.unpacked.name)
         self.left_out = unpack.student_of(student, self.student)
         if student.is_file() and student.name in self.left_out:
-            fail(f"STUDENT={self.named} cannot be unpacked: {self.left_out[student.name]}")
+            why = self.left_out[student.name].rstrip(".")
+            fail(f"STUDENT={self.named} cannot be unpacked: {why}. Name a ZIP file or a folder.")
         if not os.environ.get("GRADE_OF_CLASS"):
             unpack.name_left_out(self.left_out)
 
@@ -187,12 +192,14 @@ def fail(*lines):
     sys.exit(2)
 
 
-def asked_number(name):
-    """A number that the environment may give, or 0."""
-    text = os.environ.get(name) or ""
-    if not re.fullmatch("([1-9][0-9]{0,8})?", text):
-        fail(f"{name}={text}: expected a whole number from 1 to 999999999.")
-    return int(text or 0)
+def settings_of_grading():
+    """Refuses a wrong setting, of a student's grading or of a class, before anything is written.
+    Returns the lessons to grade."""
+    expect_settings()
+    sandbox = os.environ.get("SANDBOX") or "none"
+    if sandbox != "none":
+        fail(f"SANDBOX={sandbox}: the only word is none, which grades without a sandbox.")
+    return chosen_lessons(os.environ.get("ONLY") or "")
 
 
 def printable(text):
@@ -375,8 +382,8 @@ def main(home, caller, mask):
     try:
         os.umask(mask)
         grading.out.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        fail(f"OUT={grading.out} cannot be created.")
+    except OSError as why:
+        fail(f"OUT={grading.out} cannot be created ({why.strerror}). Name a folder.")
     finally:
         os.umask(0o022)
     for name in FILES:

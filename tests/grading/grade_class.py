@@ -23,10 +23,10 @@ import protect  # noqa: E402
 import tables  # noqa: E402
 import unpack  # noqa: E402
 from course import Course, Refused  # noqa: E402
-from grade import asked_number, fail, folders_with_lessons, say  # noqa: E402
+from grade import fail, folders_with_lessons, say, settings_of_grading  # noqa: E402
 from keep import keep  # noqa: E402
-from manifest import ROOT, lessons  # noqa: E402
-from place import Machine  # noqa: E402
+from manifest import ROOT, Wrong, lessons  # noqa: E402
+from place import Machine, asked_number  # noqa: E402
 
 PYTHON = [sys.executable, "-EsS", "-X", f"pycache_prefix={ROOT}/build/python"]
 HERE = "tests/grading/grade_class.py"
@@ -114,19 +114,26 @@ class Class:
             )
         self.folder = Path(caller, self.named)
         if not (self.folder.is_dir() or unpack.is_zip(self.folder)):
-            other = "this file is no ZIP file, and no folder."
+            other = "this is neither a ZIP file nor a folder."
             missing = "there is no such folder, and no such ZIP file."
             fail(f"CLASS={self.named}: {other if self.folder.exists() else missing}")
+        settings_of_grading()
         self.jobs, self.given_seed = asked_number("JOBS"), asked_number("SEED")
         self.machines = asked.get("SSHLOGIN") or ""
         for tool in ("parallel", "ssh") if self.machines else ("parallel",):
             if not shutil.which(tool):
                 fail(f"{tool} is not installed. make grade-class installs it.")
         self.out = Path(caller, asked.get("OUT") or f"{ROOT}/build/class")
+        out = self.out.resolve()
+        if self.folder.resolve() in (out, *out.parents):
+            fail(
+                f"OUT={self.out} is in the folder of the class, where it would count as a student. "
+                "Name another folder."
+            )
         try:
             (self.out / "students").mkdir(parents=True, exist_ok=True)
-        except OSError:
-            fail(f"OUT={self.out} cannot be created.")
+        except OSError as why:
+            fail(f"OUT={self.out} cannot be created ({why.strerror}). Name a folder.")
         self.files = [
             asked.get(name) and Path(caller, asked[name]) for name in ("COURSE", "ROSTER")
         ]
@@ -140,6 +147,7 @@ class Class:
             entries = sorted(os.scandir(self.folder), key=lambda x: os.fsencode(x.name))
         except unpack.UNREADABLE as why:
             fail(f"CLASS={self.named}: {why}")
+        self.expect_class(entries)
         ignored = {entry.name: why for entry in entries if (why := no_student(entry))}
         self.students = {}  # {name: the folder or the ZIP file}
         for entry in entries:
@@ -152,6 +160,15 @@ class Class:
         if ignored:
             some = ", ".join(f"{tables.shown(name)} ({why})" for name, why in ignored.items())
             say(f"Not graded: {some}.")
+
+    def expect_class(self, entries):
+        """A student's own folder is no class."""
+        archives = any(unpack.is_zip(Path(entry.path)) for entry in entries)
+        if not archives and folders_with_lessons(self.folder) == {str(self.folder)}:
+            fail(
+                f"CLASS={self.named} has lessons' files itself, so it is one student's folder. Name "
+                f"the folder above it, or grade the student: make grade STUDENT={self.named}"
+            )
 
     def read_course(self):
         course = Course(lessons(), [*map(tables.shown, self.students)])
@@ -199,7 +216,7 @@ def no_student(entry):
     if unpack.is_zip(path := Path(entry.path)):
         whole = "a download with all submissions: name it alone"
         return whole if unpack.is_download(path) else ""
-    return "" if entry.is_dir() else "no folder and no ZIP file"
+    return "" if entry.is_dir() else "neither a folder nor a ZIP file"
 
 
 # ---- the queue ----
@@ -322,7 +339,8 @@ def main(caller, mask, action="", *words):
     # GNU parallel returns how many students have no grade, at most 101. More is its own failure.
     if not 0 <= ended <= 101:
         fail(
-            f"GNU parallel ended with status {ended}: not every student was graded. Run the same "
+            f"GNU parallel ended with status {ended}: not every student was graded. If the lines "
+            "above name PARALLEL's options or a host of SSHLOGIN, correct them. Then run the same "
             "command again."
         )
     return asked.report() if action != "batch" else 2 * bool(ended)
@@ -331,5 +349,5 @@ def main(caller, mask, action="", *words):
 if __name__ == "__main__":
     try:
         sys.exit(main(*sys.argv[1:]))
-    except (Machine, OSError) as why:
+    except (Machine, Wrong, OSError) as why:
         fail(str(why))

@@ -309,6 +309,25 @@ END
     grade STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "is a file: STUDENT=solutions ONLY=02 grades its folder."
+    grade STUDENT=README.md tests/grading/grade.sh
+    assert_output "STUDENT=README.md: this is neither a ZIP file nor a folder."
+    grade make grade STUDENT=
+    assert_output --partial "STUDENT= is empty: name the folder or the ZIP file of a student"
+}
+
+@test "a wrong setting of a grading is named, and nothing is graded with it" {
+    local wrong
+    export OUT=$BATS_TEST_TMPDIR/out
+    for wrong in CHECK_SECONDS=x CHECK_PROCESSES=-1 CHECK_KILOBYTES=0 CHECK_WAITING=2 \
+        CHECK_WAITING=half SANDBOX=off; do
+        grade "$wrong" tests/grading/grade.sh
+        assert_equal "$status" 2
+        assert_output --regexp "^$wrong: (expected a (whole )?number from|the only word is none)"
+    done
+    assert_file_not_exists "$OUT/grade.json"
+    grade CHECK_SECONDS=x python3 -SB tests/grading/judge.py 01_first_allocation
+    assert_equal "$status" 2
+    assert_output "CHECK_SECONDS=x: expected a whole number from 1 to 999999999."
 }
 
 @test "files one folder too deep are found, and files under other names are named" {

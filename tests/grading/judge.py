@@ -36,9 +36,7 @@ import clinic
 import report
 from check import Check, Miss, NoProgram, Waits
 from manifest import ROOT, Wrong, room
-from place import Machine, plain
-
-WAITING = float(os.environ.get("CHECK_WAITING") or 1)
+from place import Machine, expect_settings, plain, waiting_share
 
 
 def load_rules(name):
@@ -174,7 +172,7 @@ def see(check, run):
     return lines
 
 
-def count_points(rules, share=WAITING):
+def count_points(rules, share):
     """The points of a file, of which each rule is judged."""
     count = Counter((rule["result"], rule["given"]) for rule in rules)
     earned = count["passed", False]
@@ -223,7 +221,7 @@ def judge(name, file, first=False, place=None, step=0):
         others = [waits(rule, "the file is no program yet") for rule in chosen]
         found.update(status=why.status, rules=[{**missed, "lines": why.lines}, *others])
     if not first and not step:
-        found["points"] = count_points(found["rules"])
+        found["points"] = count_points(found["rules"], waiting_share())
     return found
 
 
@@ -251,6 +249,7 @@ def main():
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
+    expect_settings()
     gc.disable()  # journals have many lines and no cycles
     first = given.first or given.form == "first"
     if not re.fullmatch("[0-9]{1,2}", given.step):

@@ -22,9 +22,12 @@ time of a run, its processes and threads, and the length of its files together.
 
 import json
 import os
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
+
+from manifest import Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/simulator/libcudart.so.13"
@@ -36,6 +39,29 @@ class Machine(Exception):
     """This machine cannot judge the file; the text says why. It costs no points."""
 
 
+def asked_number(name, usual=0):
+    """A number that the environment may give."""
+    text = os.environ.get(name) or ""
+    if not re.fullmatch("([1-9][0-9]{0,8})?", text):
+        raise Wrong(f"{name}={text}: expected a whole number from 1 to 999999999.")
+    return int(text or usual)
+
+
+def waiting_share():
+    """What a rule is worth that waits for the repair of another mistake."""
+    text = os.environ.get("CHECK_WAITING") or "1"
+    if not re.fullmatch(r"0|1|0?\.[0-9]+|[01]\.0+", text):
+        raise Wrong(f"CHECK_WAITING={text}: expected a number from 0 to 1, such as 0.5.")
+    return float(text)
+
+
+def expect_settings():
+    """Refuses a wrong number before anything is judged with it."""
+    for name in ("CHECK_SECONDS", "CHECK_PROCESSES", "CHECK_KILOBYTES"):
+        asked_number(name)
+    waiting_share()
+
+
 class Place:
     def __init__(self, **words):
         self.compiler, self.library, self.headers = [], LIBRARY, ""
@@ -44,9 +70,9 @@ class Place:
         self.events, self.scope, self.seal = "", 0, False
         self.__dict__.update(words)
 
-    seconds = property(lambda self: int(os.environ.get("CHECK_SECONDS") or 5))
-    processes = property(lambda self: int(os.environ.get("CHECK_PROCESSES") or 64))
-    kilobytes = property(lambda self: int(os.environ.get("CHECK_KILOBYTES") or 65536))
+    seconds = property(lambda self: asked_number("CHECK_SECONDS", 5))
+    processes = property(lambda self: asked_number("CHECK_PROCESSES", 64))
+    kilobytes = property(lambda self: asked_number("CHECK_KILOBYTES", 65536))
     journal_kilobytes = 16384  # the largest journal of a solution has a third of that
 
     def changed(self, **words):

@@ -326,6 +326,7 @@ def text_of(path):
         with open(path, encoding="utf-8-sig", newline="") as file:
             return file.read().replace("\r\n", "\n")
     except OSError as wrong:
-        raise Refused([f"{path} cannot be read: {wrong.strerror}."]) from None
+        words = f"{path} cannot be read: {wrong.strerror}. Name a text file."
+        raise Refused([words]) from None
     except UnicodeDecodeError:
         raise Refused([f"{path} is not UTF-8 text. Save it as UTF-8."]) from None
