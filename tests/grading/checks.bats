@@ -287,6 +287,15 @@ PYTHON
     finish
 }
 
+@test "a miss does not blame a file for memory that the check's own program has not freed" {
+    sed '/^    CHECK(cudaStreamSynchronize(stream));$/{N;/\n}/s/^[^\n]*\n//}' solutions/05_cost.c \
+        >"$BATS_TEST_TMPDIR/05_cost.c"
+    ALL=1 check "$BATS_TEST_TMPDIR/05_cost.c" 05_cost
+    assert_failure
+    assert_output --partial "request of 4 bytes, answers[0] was -1 when serve returned"
+    refute_output --partial "freed when the program ended"
+}
+
 @test "what a student's function prints beside its answer hides no miss, and is none" {
     local file=$BATS_TEST_TMPDIR/04_release_threshold.c
     sed 's/    (void)freed;/    printf("freed = %zu", freed);/

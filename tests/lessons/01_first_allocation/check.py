@@ -41,7 +41,8 @@ def order(journal):
         name, stream = x["call"], x.get("stream")
         if name.startswith("cudaFree") and x.get("allocation") in names:
             name += f" of {names[x['allocation']]}"
-        more = [f"{x['bytes']} bytes"] if "bytes" in x else []
+        more = ["to the device"] if name in COPY and x.get("kind") == "HostToDevice" else []
+        more += [f"{x['bytes']} bytes"] if "bytes" in x else []
         if stream:
             more.append("the legacy stream" if stream == "legacy" else f"stream {stream}")
         lines.append(name + (f" ({', '.join(more)})" if more else ""))

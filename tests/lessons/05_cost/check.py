@@ -25,7 +25,7 @@ def test_keeps(check):
         miss(f"""after keep_memory, the pool that it was given keeps all its memory at each
             synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold
             is in bytes.
-            Happened: on a device with {gib} GiB, nearly all of them in one allocation, a
+            Happened: on a device with {gib} GiB, nearly all of it in one allocation, a
             synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""")
     other = check.last.answer("threshold of another pool")
     if other != str(2**64 - 1):
@@ -202,7 +202,7 @@ def test_answers(check):
         wrong = [i for i in range(MOST) if got[i] != wanted[i]]
         if not wrong:
             continue
-        happened = f"""of {number} requests of {size} bytes, answers[{wrong[0]}] was
+        happened = f"""of {number} request{'s' * (number > 1)} of {size} bytes, answers[{wrong[0]}] was
             {got[wrong[0]]} when serve returned (-1: not written)."""
         calls = run.journal.that(lambda x: "call" in x)
         late = [i for i in wrong[:20] if got[i] == "-1" and is_answered(calls, i, size)]
