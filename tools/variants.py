@@ -430,7 +430,8 @@ def room_of(word):
     name = f"{int(given[2]):02}{given[3] or '_*'}" if given else ""
     found = [path.relative_to(ROOMS).as_posix() for path in rooms.glob(name)] if name else []
     if not found:
-        raise Wrong(f"LESSON={word}: expected the number of a lesson, 06, or of a case, clinic-03.")
+        missing = f"LESSON={word}: there is no such lesson or case" if word else "LESSON is missing"
+        raise Wrong(f"{missing}. Give the number of a lesson, as 06, or of a case, as clinic-03.")
     return found[0]
 
 
@@ -449,7 +450,13 @@ def new(word, kind, name, file=""):
     if file == program:
         before = committed(program)
     if before == after:
-        raise Wrong(f"{file} is the same as {program}: put the mistake into it.")
+        raise Wrong(
+            f"{program} has no change: put the mistake into a copy of it, and name it: FILE=mine.c"
+            if file == program
+            else f"{file} is the same as {program}: put the mistake into it."
+        )
+    if difflib.SequenceMatcher(None, before.split("\n"), after.split("\n")).ratio() < 0.5:
+        raise Wrong(f"FILE={file} has less than half of {program}: take a copy of that file.")
     lines = textwrap.wrap(f"== {kind} {name}: {asked(kind)}", 100, break_on_hyphens=False)
     missed = first_miss(room, file)
     if missed and kind == "mutant":

@@ -27,6 +27,14 @@ recorder() {
     finish
 }
 
+@test "without a GPU nothing is built to record one" {
+    printf '#!/bin/sh\nexit 9\n' >"$BATS_TEST_TMPDIR/nvidia-smi"
+    chmod +x "$BATS_TEST_TMPDIR/nvidia-smi"
+    PATH=$BATS_TEST_TMPDIR:$PATH run tools/gpu/record.py probes
+    assert_equal "$status" 2
+    assert_output --partial "make gpu records what a GPU does, and nvidia-smi -L shows none."
+}
+
 @test "a part or a name that is not there: the names of those that are, and nothing is built" {
     recorder peers ONLY=p3p
     assert_failure 1

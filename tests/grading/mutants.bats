@@ -115,5 +115,8 @@ END
     tail -n 2 "$room/variants.txt" | grep -qF "+     CHECK(cudaMemPoolTrimTo(pool, 1 * second));"
     run as_typed make mutant LESSON=99 NAME=right FILE="$mine"
     assert_failure
-    assert_output --partial "LESSON=99: expected the number of a lesson"
+    assert_output --partial "LESSON=99: there is no such lesson or case."
+    run as_typed make mutant LESSON=06 NAME=other FILE=solutions/07_statistics.c
+    assert_failure
+    assert_output --partial "has less than half of solutions/06_trim.c: take a copy of that file."
 }

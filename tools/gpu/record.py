@@ -983,6 +983,11 @@ def main():
         if name.startswith("SIM_") or name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
             del os.environ[name]
     machine = Machine()
+    if not machine.gpus:
+        refuse(
+            "make gpu records what a GPU does, and nvidia-smi -L shows none. To try a part without "
+            "a GPU: tools/gpu/stand_in.sh"
+        )
     shutil.rmtree(WORK, ignore_errors=True)
     for folder in WORK, out:
         folder.mkdir(parents=True, exist_ok=True)
