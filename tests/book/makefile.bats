@@ -729,6 +729,7 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     printf '%s\n' '@test "is skipped" { skip "for now"; }' '@test "beside it" { true; }' \
         >tests/some/three.bats
     printf '%s\n' '@test "alone" { true; }' >tests/some/four.bats
+    printf '%s\n' '# bats file_tags=long' '@test "is long, too" { true; }' >tests/some/five.bats
     echo build >.gitignore
     git init -q
     run as_typed PATH="$PWD:$PATH" tools/test.sh test
@@ -737,13 +738,14 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     assert_line "make test has passed 3 files on these sources: of those, what takes long."
     refute_line --regexp '(passes|alone|does no more)$'
     assert_line "  ok    is long"
+    assert_line "  ok    is long, too"
     assert_line "  ok    does more"
     assert_line "  ok    beside it"
-    assert_line "3 passed, 0 failed, 1 skipped"
+    assert_line "4 passed, 0 failed, 1 skipped"
     # Other sources: everything.
     echo >>tests/some/four.bats
     run as_typed PATH="$PWD:$PATH" tools/test.sh test-all
-    assert_line "6 passed, 0 failed, 1 skipped"
+    assert_line "7 passed, 0 failed, 1 skipped"
 }
 
 @test "a test that reads TEST_LONG has the tag by which test-all runs it again" {
