@@ -41,13 +41,6 @@ static void idle(cudaStream_t stream)
     cudaGetLastError();
 }
 
-static void end_pool(cudaMemPool_t p)
-{
-    open_gate();
-    cudaDeviceSynchronize();
-    cudaMemPoolDestroy(p);
-}
-
 static void attributes(void)
 {
     int driver = 0, runtime = 0, flags[3];

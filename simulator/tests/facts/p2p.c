@@ -57,7 +57,7 @@ static void first(void)
     RECORD_SYNC(cudaFreeAsync(b, s1), s1);
 }
 
-static void granted_and_revoked(void)
+CASE(granted_and_revoked)
 {
     int h = 0;
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
@@ -78,7 +78,7 @@ static void granted_and_revoked(void)
     kernel_on_1(a);
 }
 
-static void no_access(void)
+CASE(no_access)
 {
     void *b;
     kernel_on_1(a);
@@ -86,9 +86,9 @@ static void no_access(void)
     RECORD(cudaMallocAsync((void **)&b, MiB, s0));
 }
 
-static void memset_refused(void) { RECORD_SYNC(cudaMemsetAsync(a, 3, 1024, s1), s1); }
+CASE(memset_refused) { RECORD_SYNC(cudaMemsetAsync(a, 3, 1024, s1), s1); }
 
-static void copies(void)
+CASE(copies)
 {
     void *b;
     RECORD(cudaMallocAsync((void **)&b, MiB, s1));
@@ -97,20 +97,20 @@ static void copies(void)
     RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s0), s0);
 }
 
-static void enabled_is_not_granted(void)
+CASE(enabled_is_not_granted)
 {
     cudaSetDevice(1);
     RECORD(cudaDeviceEnablePeerAccess(0, 0));
     kernel_on_1(a);
 }
 
-static void plain_memory(void)
+CASE(plain_memory)
 {
     RECORD(cudaMalloc((void **)&m, MiB));
     kernel_on_1(m);
 }
 
-static void later_block(void)
+CASE(later_block)
 {
     void *b;
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
@@ -125,7 +125,7 @@ static void later_block(void)
     RECORD(cudaDeviceSetMemPool(0, d1));
 }
 
-static void read_only(void)
+CASE(read_only)
 {
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
     printf("  access of 1 read only: %d\n", pool_access(d0, 1));
@@ -134,9 +134,6 @@ static void read_only(void)
 
 int main(int argc, char **argv)
 {
-    static void (*const runs[])(void) = {
-        granted_and_revoked,    no_access,    memset_refused, copies,
-        enabled_is_not_granted, plain_memory, later_block,    read_only};
     if (argc < 2) {
         run_numbers_apart(argv[0], 8);
         return 0;
@@ -148,13 +145,15 @@ int main(int argc, char **argv)
         RECORD(cudaDeviceDisablePeerAccess(1));
         return 0;
     }
-    int run = atoi(argv[1]);
-    if (run < 0 || run > 7) {
+    const struct named_case *run = named_cases;
+    for (int number = atoi(argv[1]); run && number; number--)
+        run = run->next;
+    if (!run) {
         fprintf(stderr, "p2p: which of the runs 0 to 7?\n");
         return 2;
     }
     first();
-    runs[run]();
+    run->run();
     puts("end");
     return 0;
 }

@@ -73,11 +73,8 @@ CASE(device)
     RECORD(cudaSetDeviceFlags(0xffff));
     RECORD(cudaGetDeviceFlags(&fl));
     printf("  flags %u\n", fl);
-}
 
-/* Which calls change the last error? */
-CASE(last_error)
-{
+    /* Which calls change the last error? */
     void *q = 0;
     puts("## last error");
     cudaMalloc(&q, (size_t)1 << 50);
@@ -335,10 +332,6 @@ CASE(streams_and_events)
 
 static const uint64_t all = UINT64_MAX;
 static struct cudaMemPoolProps props;
-static size_t free_at_first;
-
-static long long fallen(void) { return (long long)(free_at_first - free_now()); }
-
 CASE(pools)
 {
     cudaMemPool_t cur;

@@ -35,9 +35,8 @@ static void print_times(const char *what, double *times, int count)
     } while (0)
 #define COST(count, what, before, call, after) COST_EACH(count, 1, what, before, call, after)
 
-#define NOTHING (void)0
-
-/* ---- the conditions ---- */
+#define NOTHING                    (void)0
+#define COST_OF(count, what, call) COST(count, what, NOTHING, call, NOTHING)
 
 static int attribute(enum cudaDeviceAttr which)
 {
@@ -75,8 +74,6 @@ CASE(conditions)
     printf("condition processors %ld\n", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* ---- an idle device ---- */
-
 static void pair_in(cudaMemPool_t pool, size_t bytes)
 {
     void *p;
@@ -101,28 +98,26 @@ static void device_pair(size_t bytes)
  * against the cost of the clock, a thousand at a time. */
 CASE(pairs)
 {
-    COST(MOST, "the clock alone", NOTHING, NOTHING, NOTHING);
-    COST(MOST, "pool, keeps its memory: 1 MiB allocated and freed", NOTHING, pair_in(keeping, MiB),
-         NOTHING);
+    COST_OF(MOST, "the clock alone", NOTHING);
+    COST_OF(MOST, "pool, keeps its memory: 1 MiB allocated and freed", pair_in(keeping, MiB));
     COST_EACH(100, 1000, "the same, 1000 timed together", NOTHING, pair_in(keeping, MiB),
               cudaDeviceSynchronize());
     COST_EACH(100, 1000, "the same of 4 KiB, 1000 timed together", NOTHING, pair_in(keeping, 4096),
               cudaDeviceSynchronize());
-    COST(1000, "pool, keeps its memory: 1 GiB allocated and freed", NOTHING, pair_in(keeping, GiB),
-         NOTHING);
-    COST(1000, "a synchronization of an idle stream", NOTHING, cudaStreamSynchronize(s), NOTHING);
-    COST(1000, "pool, keeps its memory: 1 MiB, a synchronization after each", NOTHING,
-         pair_and_synchronization(keeping, MiB), NOTHING);
-    COST(500, "pool, threshold 0: 1 MiB, a synchronization after each", NOTHING,
-         pair_and_synchronization(giving, MiB), NOTHING);
-    COST(1000, "pool, keeps its memory: 1 GiB, a synchronization after each", NOTHING,
-         pair_and_synchronization(keeping, GiB), NOTHING);
-    COST(50, "pool, threshold 0: 1 GiB, a synchronization after each", NOTHING,
-         pair_and_synchronization(giving, GiB), NOTHING);
-    COST(1000, "cudaMalloc and cudaFree of 4 KiB", NOTHING, device_pair(4096), NOTHING);
-    COST(1000, "cudaMalloc and cudaFree of 1 MiB", NOTHING, device_pair(MiB), NOTHING);
-    COST(200, "cudaMalloc and cudaFree of 64 MiB", NOTHING, device_pair(64 * MiB), NOTHING);
-    COST(50, "cudaMalloc and cudaFree of 1 GiB", NOTHING, device_pair(GiB), NOTHING);
+    COST_OF(1000, "pool, keeps its memory: 1 GiB allocated and freed", pair_in(keeping, GiB));
+    COST_OF(1000, "a synchronization of an idle stream", cudaStreamSynchronize(s));
+    COST_OF(1000, "pool, keeps its memory: 1 MiB, a synchronization after each",
+            pair_and_synchronization(keeping, MiB));
+    COST_OF(500, "pool, threshold 0: 1 MiB, a synchronization after each",
+            pair_and_synchronization(giving, MiB));
+    COST_OF(1000, "pool, keeps its memory: 1 GiB, a synchronization after each",
+            pair_and_synchronization(keeping, GiB));
+    COST_OF(50, "pool, threshold 0: 1 GiB, a synchronization after each",
+            pair_and_synchronization(giving, GiB));
+    COST_OF(1000, "cudaMalloc and cudaFree of 4 KiB", device_pair(4096));
+    COST_OF(1000, "cudaMalloc and cudaFree of 1 MiB", device_pair(MiB));
+    COST_OF(200, "cudaMalloc and cudaFree of 64 MiB", device_pair(64 * MiB));
+    COST_OF(50, "cudaMalloc and cudaFree of 1 GiB", device_pair(GiB));
 
     /* What does each call cost alone? */
     void *p = NULL;
@@ -217,8 +212,6 @@ CASE(behind_other_work)
     BEHIND("cudaMallocHost of 1 MiB", NOTHING, cudaMallocHost(&p, MiB), cudaFreeHost(p));
     BEHIND("cudaFreeHost of 1 MiB", cudaMallocHost(&p, MiB), cudaFreeHost(p), NOTHING);
 }
-
-/* ---- several threads ---- */
 
 enum { THREADS = 8, PAIRS = 20000 };
 static pthread_barrier_t barrier;

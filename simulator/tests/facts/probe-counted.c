@@ -3,7 +3,6 @@
  * and of this process; where it is not there, a dash. */
 #include "probe.h"
 
-static size_t free_at_first;
 static cudaMemPool_t pool;
 
 /* The first number that a command prints, or -1. */
@@ -29,8 +28,7 @@ static void print_number(const char *what, long long number)
 static void step(const char *what)
 {
     char command[256];
-    printf("%-44s cudaMemGetInfo %6.1f MiB", what,
-           ((double)free_at_first - (double)free_now()) / (double)MiB);
+    printf("%-44s cudaMemGetInfo %6.1f MiB", what, (double)fallen() / (double)MiB);
     print_number("nvidia-smi device",
                  number_of("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0 "
                            "2>/dev/null"));

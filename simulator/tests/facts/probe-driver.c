@@ -3,8 +3,6 @@
  * descriptors. */
 #include "ask_driver.h"
 
-/* ---- one address ---- */
-
 /* An attribute that is a number of 4 bytes or fewer, or one of 8. */
 static void print_number(const char *name, CUpointer_attribute attribute, const void *address)
 {
@@ -46,8 +44,6 @@ static void print_all(const char *what, const void *address)
     puts("");
     fflush(stdout);
 }
-
-/* ---- the kinds of memory ---- */
 
 static cudaMemPool_t pool;
 

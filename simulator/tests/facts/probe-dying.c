@@ -10,15 +10,6 @@
 
 enum kind { EMPTY, LIVE, NOT_SYNCHRONIZED, LIVE_AND_KEPT, LIVE_KEPT_NOT_SYNCHRONIZED };
 
-static size_t free_at_first;
-
-static long long fallen_mib(void)
-{
-    size_t bytes, total;
-    cudaMemGetInfo(&bytes, &total);
-    return (long long)(free_at_first - bytes) / (long long)MiB;
-}
-
 /* Makes and destroys one pool, and prints how much of the device's memory is gone after which
  * call. */
 static void destroy_pool(enum kind kind, int with_lines)
@@ -38,7 +29,7 @@ static void destroy_pool(enum kind kind, int with_lines)
     if (kind == EMPTY)
         cudaStreamSynchronize(s);
     cudaMemPoolDestroy(pool);
-    long long at_destroy = fallen_mib();
+    long long at_destroy = fallen() / (long long)MiB;
     if (with_lines)
         printf("destroyed: free memory is lower by %lld MiB\n", at_destroy);
     if (lives)
@@ -46,7 +37,7 @@ static void destroy_pool(enum kind kind, int with_lines)
     if (kind != LIVE_KEPT_NOT_SYNCHRONIZED)
         cudaStreamSynchronize(s);
     const char *synchronized = kind == LIVE_KEPT_NOT_SYNCHRONIZED ? "" : " and synchronised";
-    long long at_end = fallen_mib();
+    long long at_end = fallen() / (long long)MiB;
     if (with_lines)
         printf("all freed%s: lower by %lld MiB\n", synchronized, at_end);
 }
@@ -54,9 +45,8 @@ static void destroy_pool(enum kind kind, int with_lines)
 int main(int argc, char **argv)
 {
     enum kind kind = argc > 1 ? (enum kind)atoi(argv[1]) : EMPTY;
-    size_t total;
     set_up_process();
-    cudaMemGetInfo(&free_at_first, &total);
+    free_at_first = free_now();
     for (int round = 0; round < 50; round++)
         destroy_pool(kind, round == 0);
     puts("survived 50 rounds");

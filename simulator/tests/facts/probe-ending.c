@@ -18,8 +18,6 @@ static void make(void)
     cudaGetLastError();
 }
 
-/* ---- the calls ---- */
-
 static void others(void)
 {
     int number;
@@ -61,8 +59,6 @@ __attribute__((destructor)) static void in_destructor(void)
     if (is_destructor_asked)
         all();
 }
-
-/* ---- when ---- */
 
 CASE(before_first_call)
 {

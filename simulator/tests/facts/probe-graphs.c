@@ -27,34 +27,33 @@ static void trim_and_print(void)
     print_graph_figures("trimmed");
 }
 
-/* How much memory does a graph take for an allocation of some size, and when does it go back? */
-static void memory_of_size(size_t size)
-{
-    x = small_graph(size, 1, 0, &a, &g);
-    printf("size %zu: address alignment %llu\n", size, alignment_of(a));
-    print_graph_figures("instantiated");
-    cudaGraphLaunch(x, s);
-    print_graph_figures("launched");
-    cudaStreamSynchronize(s);
-    print_graph_figures("synchronised");
-    launch_and_wait();
-    print_graph_figures("launched again");
-    cudaGraphExecDestroy(x);
-    print_graph_figures("executable graph destroyed");
-    cudaGraphDestroy(g);
-    print_graph_figures("graph destroyed");
-    trim_and_print();
-    reset_high_marks();
-    print_graph_figures("high marks set to 0");
-}
-
 CASE(graph_sizes)
 {
     static const size_t sizes[] = {1,           65536,    MiB,      2 * MiB,
                                    2 * MiB + 1, 32 * MiB, 33 * MiB, 64 * MiB};
     uint64_t zero = 0, one = 1, v = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        memory_of_size(sizes[i]);
+
+    /* How much memory does a graph take for an allocation of some size, and when does it go
+     * back? */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t size = sizes[i];
+        x = small_graph(size, 1, 0, &a, &g);
+        printf("size %zu: address alignment %llu\n", size, alignment_of(a));
+        print_graph_figures("instantiated");
+        cudaGraphLaunch(x, s);
+        print_graph_figures("launched");
+        cudaStreamSynchronize(s);
+        print_graph_figures("synchronised");
+        launch_and_wait();
+        print_graph_figures("launched again");
+        cudaGraphExecDestroy(x);
+        print_graph_figures("executable graph destroyed");
+        cudaGraphDestroy(g);
+        print_graph_figures("graph destroyed");
+        trim_and_print();
+        reset_high_marks();
+        print_graph_figures("high marks set to 0");
+    }
 
     /* What does a reset of the high marks leave, and can a graph be launched after a trim? */
     x = freeing_graph(64 * MiB);
@@ -79,26 +78,24 @@ CASE(graph_sizes)
     RECORD(cudaDeviceGraphMemTrim(-1));
 }
 
-/* Where do nodes allocate: beside one another, and where one was freed before? */
-static void addresses_of_size(size_t size)
-{
-    void *p, *q, *r, *u;
-    g = new_graph();
-    cudaGraphNode_t first = alloc_node(g, NULL, size, &p), second = alloc_node(g, NULL, size, &q);
-    cudaGraphNode_t freed = free_node(g, first, p);
-    alloc_node(g, freed, size, &r);
-    alloc_node(g, second, size, &u);
-    printf("size %zu: second at %+lld, after the free of the first %+lld, beside it %+lld\n", size,
-           distance(q, p), distance(r, p), distance(u, p));
-    cudaGraphDestroy(g);
-}
-
 CASE(graph_addresses)
 {
     static const size_t sizes[] = {1, 4096, MiB, 2 * MiB, 33 * MiB};
     void *p, *q, *r, *u;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        addresses_of_size(sizes[i]);
+
+    /* Where do nodes allocate: beside one another, and where one was freed before? */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t size = sizes[i];
+        g = new_graph();
+        cudaGraphNode_t first = alloc_node(g, NULL, size, &p),
+                        second = alloc_node(g, NULL, size, &q);
+        cudaGraphNode_t freed = free_node(g, first, p);
+        alloc_node(g, freed, size, &r);
+        alloc_node(g, second, size, &u);
+        printf("size %zu: second at %+lld, after the free of the first %+lld, beside it %+lld\n",
+               size, distance(q, p), distance(r, p), distance(u, p));
+        cudaGraphDestroy(g);
+    }
 
     /* Which addresses do smaller and larger nodes get after a free? */
     g = new_graph();

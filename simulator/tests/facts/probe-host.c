@@ -30,8 +30,6 @@ static int *allocate_pageable(void)
     return p;
 }
 
-/* ---- a process for each question ---- */
-
 static void set_up(void)
 {
     struct cudaMemPoolProps props = pool_props(PINNED, HOST, 0);
@@ -105,8 +103,6 @@ static void answer(void (*question)(void))
     if (status)
         printf("  died: status %x\n", status);
 }
-
-/* ---- freed pinned memory ---- */
 
 /* Can pinned memory be freed twice? */
 CASE(freed_twice)

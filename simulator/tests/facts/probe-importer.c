@@ -22,8 +22,6 @@ static void note_pool(const char *when)
     NOTE("%s: used %llu reserved %llu", when, bytes_used(p), bytes_reserved(p));
 }
 
-/* ---- cudaFree ---- */
-
 static void export_until_turn(void)
 {
     send_sevens();
@@ -83,8 +81,6 @@ IMPORTER(freed_by_cuda_free_exporter_first, export_and_free)
     pass_turn();
 }
 
-/* ---- attributes of an imported pool ---- */
-
 static void export_until_end(void)
 {
     send_sevens();
@@ -103,8 +99,6 @@ IMPORTER(attributes, export_until_end)
     RECORD_SYNC(cudaFreeAsync(q, s), s);
     pass_turn();
 }
-
-/* ---- a GPU that the importer does not see ---- */
 
 /* The process is started anew by exec, with the variable in its environment: nothing of CUDA is
  * there before. run_pair has made a stream, which ends with the process that was. */

@@ -45,14 +45,20 @@ CASE(attributes_of_the_link)
     ASK(cuDeviceGetP2PAttribute, NULL, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1);
 }
 
-static void ask_atomics(int from, int to)
+static enum cudaAtomicOperation operations[14];
+static unsigned can[14], of_driver[14];
+
+static void set_up_atomics(void)
 {
-    unsigned can[14], of_driver[14];
-    enum cudaAtomicOperation operations[14];
-    memset(can, 0x7f, sizeof can);
-    memset(of_driver, 0x7f, sizeof of_driver);
+    cudaFree(0);
     for (int i = 0; i < 14; i++)
         operations[i] = (enum cudaAtomicOperation)i;
+}
+
+static void ask_atomics(int from, int to)
+{
+    memset(can, 0x7f, sizeof can);
+    memset(of_driver, 0x7f, sizeof of_driver);
     NOTE("from %d to %d", from, to);
     RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 13, from, to));
     ASK(cuDeviceGetP2PAtomicCapabilities, of_driver, (CUatomicOperation *)operations, 13, from, to);
@@ -62,19 +68,14 @@ static void ask_atomics(int from, int to)
     RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 0, from, to));
 }
 
-CASE(atomics_of_the_link)
+CASE_AFTER(set_up_atomics, atomics_of_the_link)
 {
-    unsigned can[14];
-    enum cudaAtomicOperation operations[14];
-    cudaFree(0);
     ask_atomics(0, 1);
     ask_atomics(1, 0);
     ask_atomics(0, 0);
     ask_atomics(0, 2);
     ask_atomics(-1, 0);
     memset(can, 0x7f, sizeof can);
-    for (int i = 0; i < 14; i++)
-        operations[i] = (enum cudaAtomicOperation)i;
     NOTE("with the host");
     RECORD(cudaDeviceGetHostAtomicCapabilities(can, operations, 13, 0));
     for (int i = 0; i < 14; i++)
@@ -283,6 +284,13 @@ static void note_where(const void *p)
     NOTE("type %d, device %d", (int)x.type, x.device);
 }
 
+static void receive_and_open(int device)
+{
+    receive_bytes(&handle, sizeof handle);
+    cudaSetDevice(device);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+}
+
 static void use(int device)
 {
     int value = 0;
@@ -301,9 +309,7 @@ static void use(int device)
 IMPORTER(opened_on_gpu_1, send_memory)
 {
     int can = -1;
-    receive_bytes(&handle, sizeof handle);
-    cudaSetDevice(1);
-    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open(1);
     if (q) {
         note_where(q);
         use(1);
@@ -318,9 +324,7 @@ IMPORTER(opened_on_gpu_1, send_memory)
 
 IMPORTER(opened_on_gpu_1_used_on_gpu_0, send_memory)
 {
-    receive_bytes(&handle, sizeof handle);
-    cudaSetDevice(1);
-    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open(1);
     if (q)
         use(0);
     RECORD(cudaIpcCloseMemHandle(q));
@@ -329,8 +333,7 @@ IMPORTER(opened_on_gpu_1_used_on_gpu_0, send_memory)
 
 IMPORTER(opened_on_gpu_0_used_on_gpu_1, send_memory)
 {
-    receive_bytes(&handle, sizeof handle);
-    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open(0);
     cudaSetDevice(1);
     RECORD(cudaDeviceEnablePeerAccess(0, 0));
     use(1);
@@ -339,8 +342,7 @@ IMPORTER(opened_on_gpu_0_used_on_gpu_1, send_memory)
 
 IMPORTER(opened_without_access, send_memory)
 {
-    receive_bytes(&handle, sizeof handle);
-    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open(0);
     use(1);
     pass_turn();
 }
@@ -349,8 +351,7 @@ IMPORTER(opened_without_access, send_memory)
 IMPORTER(opened_on_both, send_memory)
 {
     void *second = NULL;
-    receive_bytes(&handle, sizeof handle);
-    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open(0);
     cudaSetDevice(1);
     RECORD(cudaIpcOpenMemHandle(&second, handle, cudaIpcMemLazyEnablePeerAccess));
     NOTE("%s", second == q ? "the same address" : "another address");

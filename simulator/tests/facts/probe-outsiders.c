@@ -2,6 +2,7 @@
  * which neighbors are joined, what gives memory back, and an allocation that is imported twice, or
  * never freed. Each question has a process of its own, or two; the lines are those that the
  * programs printed, so they are made here as they were there. */
+#include "graphs.h"
 #include "pairs.h"
 #include "workbook.h"
 
@@ -33,8 +34,6 @@ static void memset_beside_hold(int allocates)
 
 CASE(failed_allocation) { memset_beside_hold(1); }
 CASE(no_allocation) { memset_beside_hold(0); }
-
-/* ---- neighbors ---- */
 
 /* One stream frees A, records an event, and then frees A's neighbor B, or leaves it. Another stream
  * waits for the event and allocates as much as A. */
@@ -78,8 +77,6 @@ CASE(merged_neighbors)
     one_merge(1, t);
 }
 
-/* ---- memory that goes back ---- */
-
 static void note_end(void *unused)
 {
     (void)unused;
@@ -108,30 +105,23 @@ CASE(host_function_behind_free)
 
 static unsigned long long mib_kept_for_graphs(void)
 {
-    uint64_t bytes = 0;
-    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
-    return bytes / MiB;
+    return graph_figure(cudaGraphMemAttrReservedMemCurrent) / MiB;
 }
 
 /* cudaMalloc on a device that lacks what it keeps for graphs. */
 CASE(full_with_graph_memory)
 {
-    struct cudaMemAllocNodeParams params = {.poolProps = device_props(), .bytesize = 64 * MiB};
-    size_t free_bytes, total_bytes;
-    cudaGraph_t graph;
+    cudaGraph_t graph = new_graph();
     cudaGraphExec_t executable;
-    cudaGraphNode_t allocation, end;
     void *p;
     CHECK(cudaStreamCreate(&s));
-    CHECK(cudaGraphCreate(&graph, 0));
-    CHECK(cudaGraphAddMemAllocNode(&allocation, graph, NULL, 0, &params));
-    CHECK(cudaGraphAddMemFreeNode(&end, graph, &allocation, 1, params.dptr));
+    cudaGraphNode_t allocation = alloc_node(graph, NULL, 64 * MiB, &p);
+    free_node(graph, allocation, p);
     CHECK(cudaGraphInstantiate(&executable, graph, 0));
     CHECK(cudaGraphLaunch(executable, s));
     CHECK(cudaStreamSynchronize(s));
     printf("after a launch: kept for graphs %llu MiB\n", mib_kept_for_graphs());
-    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-    cudaError_t result = cudaMalloc(&p, free_bytes + 32 * MiB);
+    cudaError_t result = cudaMalloc(&p, free_now() + 32 * MiB);
     printf("cudaMalloc of free + 32 MiB: %s, kept for graphs %llu MiB\n", cudaGetErrorName(result),
            mib_kept_for_graphs());
 }

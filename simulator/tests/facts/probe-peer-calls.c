@@ -26,8 +26,6 @@ static void synchronize_far(void)
     cudaSetDevice(0);
 }
 
-/* ---- access ---- */
-
 /* The stream that has the pending work; that of a GPU which is not current must not be the legacy
  * one. */
 static cudaStream_t busy;

@@ -27,32 +27,18 @@ static void end(void)
     RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
-CASE(by_address)
-{
-    prepare(0);
-    RECORD(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s));
-    end();
-}
+/* A case that captures one copy, without or with access of each GPU to the other. */
+#define CAPTURED(title, access, call) \
+    CASE(title)                       \
+    {                                 \
+        prepare(access);              \
+        record(#call, (call));        \
+        end();                        \
+    }
 
-CASE(by_address_with_access)
-{
-    prepare(1);
-    RECORD(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s));
-    end();
-}
-
-CASE(by_devices)
-{
-    prepare(0);
-    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s));
-    end();
-}
-
-CASE(by_devices_with_access)
-{
-    prepare(1);
-    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s));
-    end();
-}
+CAPTURED(by_address, 0, cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s))
+CAPTURED(by_address_with_access, 1, cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s))
+CAPTURED(by_devices, 0, cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s))
+CAPTURED(by_devices_with_access, 1, cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s))
 
 int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -152,7 +152,7 @@ static void memory_of(int type, int location)
     /* How does such a pool grow? */
     print_figures(p, "fresh");
     print_access(p);
-    size_t before = free_now();
+    free_at_first = free_now();
     RECORD(cudaMallocFromPoolAsync(&a, 1, p, s));
     print_figures(p, "1 byte");
     RECORD(cudaMallocFromPoolAsync(&c, 1, p, s));
@@ -161,7 +161,7 @@ static void memory_of(int type, int location)
     RECORD(cudaMallocFromPoolAsync(&c, 33 * MiB, p, s));
     print_figures(p, "and 33 MiB");
     cudaStreamSynchronize(s);
-    printf("  device memory fell by %lld\n", (long long)before - (long long)free_now());
+    printf("  device memory fell by %lld\n", fallen());
 
     /* Which calls take its memory before the device was granted access? */
     print_pointer(a, "of the pool");
@@ -275,11 +275,11 @@ CASE(managed)
     RECORD(cudaFree(p));
 
     /* Does managed memory take a device's memory at once, or when it is prefetched? */
-    size_t before = free_now();
+    free_at_first = free_now();
     RECORD(cudaMallocManaged(&p, 64 * MiB, cudaMemAttachGlobal));
-    printf("  device memory fell by %lld\n", (long long)before - (long long)free_now());
+    printf("  device memory fell by %lld\n", fallen());
     RECORD_SYNC(cudaMemPrefetchAsync(p, 64 * MiB, d, 0, s), s);
-    printf("  after the prefetch by %lld\n", (long long)before - (long long)free_now());
+    printf("  after the prefetch by %lld\n", fallen());
 
     /* Which ranges and locations does a prefetch take? */
     RECORD(cudaMemPrefetchAsync(p, 65 * MiB, d, 0, s));
@@ -572,12 +572,9 @@ CASE(gate_in_host_pool)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static size_t free_at_first;
-
 static void print_taken(const char *what)
 {
-    printf("  %-40s device memory fell by %lld MiB\n", what,
-           ((long long)free_at_first - (long long)free_now()) >> 20);
+    printf("  %-40s device memory fell by %lld MiB\n", what, fallen() >> 20);
 }
 
 /* How much of the device's memory does managed memory take, and when? */

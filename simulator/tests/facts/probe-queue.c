@@ -45,8 +45,6 @@ CASE(memset_record_wait)
     cudaStreamWaitEvent(t, ev2, 0);
 }
 
-/* ---- how many ---- */
-
 static void *queue_all(void *unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 /* Records what a call that is refused, or has nothing to do, leaves in the streams of two GPUs: a
  * blocking stream is held, the call is made in the legacy stream, and another blocking stream gets
  * a memset. When that is over while the first is held, the call has queued nothing. */
-#include "probe.h"
+#include "graphs.h"
 #include "workbook.h"
 
 static cudaStream_t held, beside;
@@ -20,18 +20,6 @@ static void set_up(void)
     CHECK(cudaStreamCreate(&beside));
 }
 
-/* A graph for whose memory the device has too little. */
-static void make_large_graph(size_t bytes)
-{
-    struct cudaMemAllocNodeParams params = {.poolProps = device_props(), .bytesize = bytes};
-    cudaGraph_t graph;
-    cudaGraphNode_t allocation, end;
-    CHECK(cudaGraphCreate(&graph, 0));
-    CHECK(cudaGraphAddMemAllocNode(&allocation, graph, NULL, 0, &params));
-    CHECK(cudaGraphAddMemFreeNode(&end, graph, &allocation, 1, params.dptr));
-    CHECK(cudaGraphInstantiate(&large, graph, 0));
-}
-
 #define BETWEEN(call)                                                                   \
     do {                                                                                \
         hold(held);                                                                     \
@@ -45,6 +33,7 @@ static void make_large_graph(size_t bytes)
 int main(void)
 {
     size_t free_bytes, total;
+    void *memory;
     int count = 0;
     cudaGetDeviceCount(&count);
     if (count < 2) {
@@ -53,7 +42,13 @@ int main(void)
     }
     set_up();
     CHECK(cudaMemGetInfo(&free_bytes, &total));
-    make_large_graph(total);
+
+    /* A graph for whose memory the device has too little. */
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t allocation = alloc_node(graph, NULL, total, &memory);
+    free_node(graph, allocation, memory);
+    CHECK(cudaGraphInstantiate(&large, graph, 0));
+
     BETWEEN(cudaGetLastError());
     BETWEEN(cudaMemsetAsync(m, 0, 4096, 0));
     BETWEEN(cudaMemsetAsync(m, 0, 0, 0));

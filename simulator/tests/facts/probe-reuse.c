@@ -3,18 +3,7 @@
 #include "probe.h"
 
 static cudaStream_t b2; /* a second blocking stream */
-enum { OFF };
 static const uint64_t all = UINT64_MAX;
-
-static void end_pool(cudaMemPool_t pool)
-{
-    open_gate();
-    cudaDeviceSynchronize();
-    cudaMemPoolDestroy(pool);
-    cudaGetLastError();
-}
-
-/* ---- the same stream ---- */
 
 /* Memory is freed behind work that is pending: what does the next allocation in the same stream
  * get, of a smaller, the same and a larger size? */
@@ -62,8 +51,6 @@ CASE(in_one_stream)
     end_pool(pool);
 }
 
-/* ---- the legacy stream ---- */
-
 struct named_stream {
     const char *name;
     cudaStream_t stream;
@@ -77,8 +64,8 @@ static void freed_and_taken(struct named_stream giver, struct named_stream taker
 {
     cudaMemPool_t pool = new_pool(all);
     void *p, *q;
-    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, OFF);
-    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, OFF);
+    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
+    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
     set_flag(pool, cudaMemPoolReuseFollowEventDependencies, follow);
     cudaMallocFromPoolAsync(&p, 64 * MiB, pool, giver.stream);
     hold(giver.stream);
@@ -122,8 +109,8 @@ CASE(legacy_and_opportunistic)
         for (int opportunistic = 0; opportunistic < 2; opportunistic++) {
             cudaMemPool_t pool = new_pool(all);
             void *p, *q;
-            set_flag(pool, cudaMemPoolReuseFollowEventDependencies, OFF);
-            set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, OFF);
+            set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
+            set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
             set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
             cudaMallocFromPoolAsync(&p, 64 * MiB, pool, b);
             hold(b);
@@ -139,8 +126,6 @@ CASE(legacy_and_opportunistic)
             end_pool(pool);
         }
 }
-
-/* ---- holes and thresholds ---- */
 
 /* Every other piece of a pool is freed: what goes back, and what does a larger allocation take? */
 static void holes(size_t piece, size_t more)
@@ -228,8 +213,6 @@ CASE(warmed)
     cudaFreeAsync(p[0], s);
     end_pool(pool);
 }
-
-/* ---- small questions ---- */
 
 static void print_attributes_9_to_15(cudaMemPool_t pool, const char *which)
 {

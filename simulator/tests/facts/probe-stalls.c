@@ -17,8 +17,6 @@ static cudaMemPool_t pool;
                  cudaFreeAsync(a, busy)),                                                    \
                 call, "64 MiB freed behind it: " #call)
 
-/* ---- pools ---- */
-
 /* Which allocations wait: from a pool that grows, that has freed memory, that cannot grow? */
 CASE(pool_allocations)
 {
@@ -42,11 +40,8 @@ CASE(pool_allocations)
     cudaMalloc(&m, MiB);
     RECORD_WAIT(launch_hold(gate, s), cudaFreeAsync(m, t), "cudaFreeAsync of cudaMalloc's, in t");
     cudaMalloc(&m, MiB);
-}
 
-/* Which calls about a pool wait for a free that is pending? */
-CASE(pools_with_pending_frees)
-{
+    /* Which calls about a pool wait for a free that is pending? */
     uint64_t value = 0;
     struct cudaMemAccessDesc desc = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     enum cudaMemAccessFlags flags;
@@ -63,11 +58,8 @@ CASE(pools_with_pending_frees)
     WAITS_FREED(cudaStreamSynchronize(t));
     WAITS_FREED(cudaMemPoolDestroy(pool));
     pool = new_pool(UINT64_MAX);
-}
 
-/* Which calls wait that share a pool? */
-CASE(exports)
-{
+    /* Which calls wait that share a pool? */
     int fd = -1;
     struct cudaMemPoolPtrExportData data;
     cudaMemPool_t shared = shared_pool(UINT64_MAX), imported = NULL;
@@ -84,8 +76,6 @@ CASE(exports)
     cudaMemPoolDestroy(shared);
     close(fd);
 }
-
-/* ---- graphs ---- */
 
 static cudaGraph_t captured_pair(void)
 {
@@ -136,8 +126,6 @@ CASE(graphs)
     WAITS(cudaGraphDestroy(captured));
 }
 
-/* ---- events, kernels, managed memory ---- */
-
 CASE(other_calls)
 {
     cudaEvent_t e, early;
@@ -175,8 +163,6 @@ CASE(other_calls)
     WAITS(cudaStreamAttachMemAsync(t, managed, 0, cudaMemAttachGlobal));
     cudaFree(managed);
 }
-
-/* ---- allocations and frees behind each kind of stream ---- */
 
 static void behind(cudaStream_t stream, const char *what)
 {

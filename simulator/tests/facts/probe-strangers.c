@@ -11,7 +11,9 @@ static void print_call(int columns, const char *call, cudaError_t result)
     cudaGetLastError();
 }
 
-/* ---- a free node for another graph's memory ---- */
+#define PRINT(call)          print_call(70, #call, (call))
+#define PRINT_WIDE(call)     print_call(80, #call, (call))
+#define PRINT_INDENTED(call) print_call(94, "  " #call, (call))
 
 enum before { NOT_LAUNCHED, LAUNCHED, LAUNCHED_AND_FREED };
 
@@ -21,7 +23,6 @@ static void free_node_of_destroyed_graph(enum before before)
     cudaGraphExec_t x, y;
     cudaGraphNode_t a, n;
     struct cudaMemAllocNodeParams p = {.poolProps = device_props(), .bytesize = MiB};
-#define PRINT(call) print_call(70, #call, (call))
     printf("launched before the free node is made: %d\n", (int)before);
     cudaStreamCreate(&s);
     PRINT(cudaGraphCreate(&g, 0));
@@ -54,8 +55,6 @@ CASE(free_node_after_graph)
     free_node_of_destroyed_graph(LAUNCHED_AND_FREED);
 }
 
-/* ---- pools with a file descriptor ---- */
-
 static void export_pool(int location, size_t max_size)
 {
     struct cudaMemPoolProps q = pool_props(PINNED, location, 0);
@@ -65,7 +64,6 @@ static void export_pool(int location, size_t max_size)
     q.maxSize = max_size;
     printf("location type %d, maxSize %zu\n", location, max_size);
     cudaStreamCreate(&s);
-#define PRINT_INDENTED(call) print_call(94, "  " #call, (call))
     PRINT_INDENTED(cudaMemPoolCreate(&m, &q));
     if (!m)
         return;
@@ -95,7 +93,6 @@ CASE(import_in_own_process)
     cudaMemPool_t m = shared_pool(0), i;
     void *b;
     cudaStreamCreate(&s);
-#define PRINT_WIDE(call) print_call(80, #call, (call))
     PRINT_WIDE(cudaMallocFromPoolAsync(&a, 4096, m, s));
     PRINT_WIDE(cudaStreamSynchronize(s));
     PRINT_WIDE(cudaMemPoolExportToShareableHandle(&fd, m, cudaMemHandleTypePosixFileDescriptor, 0));
@@ -109,8 +106,6 @@ CASE(import_in_own_process)
     PRINT_WIDE(cudaFreeAsync(a, s));
     PRINT_WIDE(cudaStreamSynchronize(s));
 }
-
-/* ---- a stream's handle ---- */
 
 static void print_stream_line(const char *what, cudaError_t result)
 {
@@ -159,8 +154,6 @@ CASE(node_parameters)
         !q.accessDescs, q.accessDescs && !memcmp(q.accessDescs, &d, sizeof d),
         p.accessDescCount == q.accessDescCount, p.bytesize == q.bytesize, p.dptr == q.dptr);
 }
-
-/* ---- what a refused allocation does to the pointer ---- */
 
 static void print_refused(const char *what, cudaError_t result, const void *p)
 {

@@ -26,7 +26,7 @@ static void print_times(const char *what, double times[ROUNDS])
 
 /* Host microseconds of one call. A round is `repeats` calls, of number i, between two clock
  * readings; the device is idle before. What comes before and after a round is not timed. */
-#define HOST_TIME(repeats, before, call, after)               \
+#define TIME(text, repeats, before, call, after)              \
     do {                                                      \
         double times_[ROUNDS];                                \
         for (int round_ = 0; round_ < ROUNDS; round_++) {     \
@@ -39,10 +39,12 @@ static void print_times(const char *what, double times[ROUNDS])
             times_[round_] = (now_us() - begin_) / (repeats); \
             after;                                            \
         }                                                     \
-        print_times("host   " #call, times_);                 \
+        print_times("host   " text, times_);                  \
     } while (0)
 
-#define NOTHING (void)0
+#define NOTHING                                 (void)0
+#define HOST_TIME(repeats, before, call, after) TIME(#call, repeats, before, call, after)
+#define HOST_TIME_OF(repeats, call)             TIME(#call, repeats, NOTHING, call, NOTHING)
 #define EACH(count, call)             \
     for (int i = 0; i < (count); i++) \
     call
@@ -83,7 +85,7 @@ CASE(allocations)
     cudaDeviceSynchronize();
     HOST_TIME(100, NOTHING, cudaMallocAsync(&p[i], MiB, s), EACH(100, cudaFreeAsync(p[i], s)));
     HOST_TIME(100, EACH(100, cudaMallocAsync(&p[i], MiB, s)), cudaFreeAsync(p[i], s), NOTHING);
-    HOST_TIME(1000, NOTHING, cudaMallocAsync(&m, MiB, s); cudaFreeAsync(m, s), NOTHING);
+    HOST_TIME_OF(1000, cudaMallocAsync(&m, MiB, s); cudaFreeAsync(m, s));
     HOST_TIME(100, NOTHING, cudaMalloc(&p[i], MiB), EACH(100, cudaFree(p[i])));
     HOST_TIME(100, EACH(100, cudaMalloc(&p[i], MiB)), cudaFree(p[i]), NOTHING);
     HOST_TIME(10, NOTHING, cudaMallocHost(&p[i], MiB), EACH(10, cudaFreeHost(p[i])));
@@ -100,57 +102,54 @@ CASE(allocations)
               cudaStreamDestroy(u[i]), NOTHING);
     HOST_TIME(100, NOTHING, cudaEventCreate(&ev[i]), EACH(100, cudaEventDestroy(ev[i])));
     HOST_TIME(100, EACH(100, cudaEventCreate(&ev[i])), cudaEventDestroy(ev[i]), NOTHING);
-    HOST_TIME(100, NOTHING, cudaEventRecord(e, s), NOTHING);
+    HOST_TIME_OF(100, cudaEventRecord(e, s));
     HOST_TIME(100, cudaEventRecord(e, s), cudaStreamWaitEvent(t, e, 0), NOTHING);
 
     /* What do synchronizations and queries cost when there is nothing to wait for? */
-    HOST_TIME(100, NOTHING, cudaStreamSynchronize(s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaDeviceSynchronize(), NOTHING);
+    HOST_TIME_OF(100, cudaStreamSynchronize(s));
+    HOST_TIME_OF(100, cudaDeviceSynchronize());
     HOST_TIME(100, cudaEventRecord(e, s), cudaEventSynchronize(e), NOTHING);
-    HOST_TIME(100, NOTHING, cudaStreamQuery(s), NOTHING);
+    HOST_TIME_OF(100, cudaStreamQuery(s));
     HOST_TIME(100, cudaEventRecord(e, s), cudaEventQuery(e), NOTHING);
 }
 
 /* What does it cost to put work into a stream? */
 CASE(work_in_streams)
 {
-    HOST_TIME(100, NOTHING, launch_fill(big, 1, 1, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemsetAsync(big, 0, 4, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpyAsync(big, pinned, 4, cudaMemcpyHostToDevice, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpyAsync(pinned, big, 4, cudaMemcpyDeviceToHost, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpyAsync(big, big + 1024, 4, cudaMemcpyDeviceToDevice, s),
-              NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpyAsync(big, pageable, 4, cudaMemcpyHostToDevice, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpyAsync(pageable, big, 4, cudaMemcpyDeviceToHost, s), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpy(big, pageable, 4, cudaMemcpyHostToDevice), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemcpy(pageable, big, 4, cudaMemcpyDeviceToHost), NOTHING);
-    HOST_TIME(20, NOTHING, cudaLaunchHostFunc(s, nothing, 0), NOTHING);
+    HOST_TIME_OF(100, launch_fill(big, 1, 1, s));
+    HOST_TIME_OF(100, cudaMemsetAsync(big, 0, 4, s));
+    HOST_TIME_OF(100, cudaMemcpyAsync(big, pinned, 4, cudaMemcpyHostToDevice, s));
+    HOST_TIME_OF(100, cudaMemcpyAsync(pinned, big, 4, cudaMemcpyDeviceToHost, s));
+    HOST_TIME_OF(100, cudaMemcpyAsync(big, big + 1024, 4, cudaMemcpyDeviceToDevice, s));
+    HOST_TIME_OF(100, cudaMemcpyAsync(big, pageable, 4, cudaMemcpyHostToDevice, s));
+    HOST_TIME_OF(100, cudaMemcpyAsync(pageable, big, 4, cudaMemcpyDeviceToHost, s));
+    HOST_TIME_OF(100, cudaMemcpy(big, pageable, 4, cudaMemcpyHostToDevice));
+    HOST_TIME_OF(100, cudaMemcpy(pageable, big, 4, cudaMemcpyDeviceToHost));
+    HOST_TIME_OF(20, cudaLaunchHostFunc(s, nothing, 0));
 
     /* What does it cost to put work into a stream and to wait for it? */
-    HOST_TIME(1, NOTHING, cudaLaunchHostFunc(s, nothing, 0); cudaStreamSynchronize(s), NOTHING);
-    HOST_TIME(1, NOTHING, launch_fill(big, 1, 1, s); cudaStreamSynchronize(s), NOTHING);
-    HOST_TIME(1, NOTHING, cudaMemsetAsync(big, 0, 4, s); cudaStreamSynchronize(s), NOTHING);
+    HOST_TIME_OF(1, cudaLaunchHostFunc(s, nothing, 0); cudaStreamSynchronize(s));
+    HOST_TIME_OF(1, launch_fill(big, 1, 1, s); cudaStreamSynchronize(s));
+    HOST_TIME_OF(1, cudaMemsetAsync(big, 0, 4, s); cudaStreamSynchronize(s));
 
     /* What do calls about pools cost? */
     uint64_t got;
     HOST_TIME(1, NOTHING, cudaMemPoolCreate(&pool, &props), cudaMemPoolDestroy(pool));
     HOST_TIME(1, cudaMemPoolCreate(&pool, &props), cudaMemPoolDestroy(pool), NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &th),
-              NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemPoolGetAttribute(def, cudaMemPoolAttrReservedMemCurrent, &got),
-              NOTHING);
-    HOST_TIME(100, NOTHING, cudaMemPoolTrimTo(def, SIZE_MAX), NOTHING);
+    HOST_TIME_OF(100, cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &th));
+    HOST_TIME_OF(100, cudaMemPoolGetAttribute(def, cudaMemPoolAttrReservedMemCurrent, &got));
+    HOST_TIME_OF(100, cudaMemPoolTrimTo(def, SIZE_MAX));
 
     /* What do calls cost that only return something? */
     size_t fr, tot;
     struct cudaPointerAttributes pa;
     int v;
-    HOST_TIME(100, NOTHING, cudaMemGetInfo(&fr, &tot), NOTHING);
-    HOST_TIME(100, NOTHING, cudaPointerGetAttributes(&pa, big), NOTHING);
-    HOST_TIME(100, NOTHING, cudaGetDevice(&v), NOTHING);
-    HOST_TIME(100, NOTHING, cudaSetDevice(0), NOTHING);
-    HOST_TIME(100, NOTHING, cudaGetLastError(), NOTHING);
-    HOST_TIME(100, NOTHING, cudaDeviceGetAttribute(&v, cudaDevAttrWarpSize, 0), NOTHING);
+    HOST_TIME_OF(100, cudaMemGetInfo(&fr, &tot));
+    HOST_TIME_OF(100, cudaPointerGetAttributes(&pa, big));
+    HOST_TIME_OF(100, cudaGetDevice(&v));
+    HOST_TIME_OF(100, cudaSetDevice(0));
+    HOST_TIME_OF(100, cudaGetLastError());
+    HOST_TIME_OF(100, cudaDeviceGetAttribute(&v, cudaDevAttrWarpSize, 0));
 }
 
 static void allocate_and_free(size_t bytes)

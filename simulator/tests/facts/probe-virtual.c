@@ -244,23 +244,15 @@ CASE(created_sizes)
     ASK(cuMemCreate, &h, STEP, &p, 1);
 }
 
-static size_t free_before;
-
-static void count_from(const char *what)
-{
-    size_t now = 0, all;
-    cudaMemGetInfo(&now, &all);
-    NOTE("%s: %lld KiB", what, ((long long)free_before - (long long)now) / 1024);
-}
+static void count_from(const char *what) { NOTE("%s: %lld KiB", what, fallen() / 1024); }
 
 /* Which call takes memory, and which gives it back? */
 CASE(counted_memory)
 {
-    size_t all;
     cudaFree(0);
     memory h = make(STEP, on_device());
     DRIVER(cuMemRelease)(h);
-    cudaMemGetInfo(&free_before, &all);
+    free_at_first = free_now();
     at = reserve(64 * STEP);
     count_from("reserved");
     h = make(STEP, on_device());

@@ -11,8 +11,6 @@ static cudaMemPool_t pool;
 
 #define WAITS(call) RECORD_WAIT(launch_hold(gate, busy), call, #call)
 
-/* ---- work is pending in s, a non-blocking stream ---- */
-
 /* Which allocations and frees without a stream wait? */
 CASE(allocations)
 {

@@ -248,6 +248,14 @@ static inline unsigned long long mib_reserved(cudaMemPool_t pool)
     return bytes_reserved(pool) / MiB;
 }
 
+static inline void end_pool(cudaMemPool_t pool)
+{
+    open_gate();
+    cudaDeviceSynchronize();
+    cudaMemPoolDestroy(pool);
+    cudaGetLastError();
+}
+
 /* A conditional node's parameters: its body runs once if the condition is not 0. */
 static inline struct cudaGraphNodeParams condition_params(cudaGraphConditionalHandle handle)
 {
@@ -273,6 +281,11 @@ static inline size_t free_now(void)
     cudaMemGetInfo(&bytes, &total);
     return bytes;
 }
+
+/* By how many bytes free memory has fallen since it was free_at_first. */
+static size_t free_at_first;
+
+static inline long long fallen(void) { return (long long)(free_at_first - free_now()); }
 
 /* Returns the access that the GPU has to the pool's memory, or 9 if the driver does not say. */
 static inline int pool_access(cudaMemPool_t pool, int device)
