@@ -8,6 +8,7 @@
 
 #include "os/os.h"
 #include "ptx/device_notes.h"
+#include "ptx/half.h"
 #include "ptx/shared_notes.h"
 #include "ptx/texture.h"
 #include "ptx/touched.h"
@@ -1123,19 +1124,24 @@ static float as_float(uint64_t bits)
 
 static uint64_t added(const struct instruction *i, uint64_t old, uint64_t value)
 {
+    const uint32_t x = (uint32_t)old, y = (uint32_t)value;
     if (i->is_signed != ATOMIC_FLOAT)
         return old + value;
+    if (i->modified == ATOMIC_F16)
+        return i->bytes == 2 ? half_add(x, y) : half_add_2(x, y);
+    if (i->modified == ATOMIC_BF16)
+        return i->bytes == 2 ? bfloat_add(x, y) : bfloat_add_2(x, y);
     if (i->bytes == 4) {
         float sum = as_float(old) + as_float(value);
         uint32_t bits;
         memcpy(&bits, &sum, 4);
         return bits;
     }
-    double x, y;
-    memcpy(&x, &old, 8);
-    memcpy(&y, &value, 8);
-    x += y;
-    memcpy(&old, &x, 8);
+    double sum, more;
+    memcpy(&sum, &old, 8);
+    memcpy(&more, &value, 8);
+    sum += more;
+    memcpy(&old, &sum, 8);
     return old;
 }
 
@@ -1221,7 +1227,7 @@ static INLINE bool add_each(struct warp *w, const struct instruction *i, uint32_
                             const uint64_t *at, char *base, bool is_one)
 {
     const bool is_used = i->rounding;
-    if (i->option != ATOMIC_ADD || i->bytes < 4)
+    if (i->option != ATOMIC_ADD || i->bytes < 4 || i->modified)
         return false;
     if (i->is_signed == ATOMIC_FLOAT && i->bytes == 4)
         ADD_EACH(lane_f32)

@@ -298,23 +298,16 @@ static void flush_result(struct instruction *i)
 /* cvt.rna.tf32.f32. Returns whether it is one of these. */
 static bool decode_to_tf32(struct decoder *d)
 {
-    static const char *const roundings[] = {"rna", "rn", "rz"};
-    static const char *const names[] = {"cvt_tf32_rna.b32", "cvt_tf32_rn.b32", "cvt_tf32_rz.b32"};
-    struct statement *st = &d->statement;
-    if (st->part_count != 4 || st->operand_count != 2 || !word_is(st->parts[2], "tf32")
-        || !word_is(st->parts[3], "f32"))
+    const struct statement *st = &d->statement;
+    char name[32];
+    if (st->part_count != 4 || !word_is(st->parts[2], "tf32") || !word_is(st->parts[3], "f32"))
         return false;
-    for (size_t n = 0; n < 3; n++) {
-        if (!word_is(st->parts[1], roundings[n]))
-            continue;
-        uint32_t from = decode_value(d, &st->operands[1], 4);
-        uint32_t to = decode_value(d, &st->operands[0], 4);
-        struct instruction *i = decode_add(d, find_operation(names[n])->run, INSTRUCTION_PLAIN);
-        i->r[0] = to;
-        i->r[1] = from;
-        return true;
-    }
-    return false;
+    snprintf(name, sizeof name, "cvt_tf32_%.*s.b32", (int)st->parts[1].length, st->parts[1].at);
+    const struct operation *o = find_operation(name);
+    uint32_t r[OPERANDS_MAX] = {0};
+    if (o && set_operands(d, o, r))
+        memcpy(decode_add(d, o->run, INSTRUCTION_PLAIN)->r, r, sizeof r);
+    return o != NULL;
 }
 
 static void decode_convert(struct decoder *d)

@@ -80,26 +80,28 @@ static void read_parts(struct decoder *d, struct call_site *site, bool results)
     scan_over(&d->s, ")");
 }
 
+static const struct {
+    const char *name;
+    instruction_run *run;
+} builtins[] = {{"vprintf", run_printf},
+                {"__assertfail", run_assertion},
+                {"malloc", run_malloc},
+                {"free", run_free},
+                {"cudaGraphSetConditional", run_set_conditional}};
+
 static void find_called(struct decoder *d, struct call_site *site, struct word name)
 {
     char *text = word_copy(name);
     struct function *f = module_function(d->module, text);
     size_t index;
+    for (size_t n = 0; n < sizeof builtins / sizeof *builtins && !f; n++)
+        if (!strcmp(text, builtins[n].name))
+            site->builtin = builtins[n].run;
     if (f)
         site->code = decode_function(d, f, &index);
-    else if (!strcmp(text, "vprintf"))
-        site->builtin = run_printf;
-    else if (!strcmp(text, "__assertfail"))
-        site->builtin = run_assertion;
-    else if (!strcmp(text, "malloc"))
-        site->builtin = run_malloc;
-    else if (!strcmp(text, "free"))
-        site->builtin = run_free;
-    else if (!strcmp(text, "cudaGraphSetConditional"))
-        site->builtin = run_set_conditional;
-    else if ((site->device_function = device_function_of(text)))
+    else if (!site->builtin && (site->device_function = device_function_of(text)))
         site->builtin = run_device_call;
-    else
+    else if (!site->builtin)
         decode_refuse(d, "a call of a function that is not in the program");
     os_free(text);
 }

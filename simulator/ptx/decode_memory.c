@@ -188,14 +188,17 @@ static void decode_atomic(struct decoder *d)
                 i.option = op;
         if (type_bytes(w)) {
             i.bytes = (uint8_t)type_bytes(w);
-            i.is_signed = *w.at == 'f' ? 2 : *w.at == 's';
+            i.modified = word_starts(w, "f16")  ? ATOMIC_F16
+                       : word_starts(w, "bf16") ? ATOMIC_BF16
+                                                : 0;
+            i.is_signed = *w.at == 'f' || i.modified ? 2 : *w.at == 's';
         } else if (!read_space(w, &i.space) && !is_hint(w) && i.option == 255)
             decode_refuse(d, "an atomic operation that is not simulated");
     }
-    bool is_half = i.bytes == 2 && (i.is_signed || (i.option != 4 && i.option != 3));
-    bool is_packed = has_part(st, "f16x2") || has_part(st, "bf16x2") || has_part(st, "bf16");
-    if (!i.bytes || i.bytes > 8 || i.option == 255 || is_half || is_packed || has_part(st, "v2")
-        || has_part(st, "v4")) {
+    const bool is_known = i.modified   ? i.option == ATOMIC_ADD
+                        : i.bytes == 2 ? i.option == ATOMIC_CAS || i.option == ATOMIC_EXCH
+                                       : i.option != 255;
+    if (!is_known || !i.bytes || i.bytes > 8 || has_part(st, "v2") || has_part(st, "v4")) {
         decode_refuse(d, "an atomic operation that is not simulated");
         return;
     }

@@ -226,6 +226,8 @@ enum atomic {
     ATOMIC_INC,
     ATOMIC_DEC
 };
+/* `modified` of one that adds one or two floats of 16 bits. */
+enum { ATOMIC_F16 = 1, ATOMIC_BF16 };
 
 /* `option` of an operation on an mbarrier. */
 enum mbarrier {

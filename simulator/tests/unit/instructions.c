@@ -258,6 +258,13 @@
     M("st.global.f64 [%d7], 0d3FF8000000000000; atom.global.add.f64 %g0, [%d7], "                  \
       "0d4000000000000000; ld.global.u64 %d0, [%d7];",                                             \
       0x400C000000000000)                                                                          \
+    M(ATOMIC4("f16x2", "0x3C004000", "add.noftz") "0x40003C00" AFTER4,                             \
+      BEFORE_AND(0x3C004000, 0x42004200))                                                          \
+    M(ATOMIC4("bf16x2", "0x3F804000", "add.noftz") "0x40003F80" AFTER4,                            \
+      BEFORE_AND(0x3F804000, 0x40404040))                                                          \
+    M("st.global.u32 [%d7], 0x11114000; mov.b16 %h1, 0x3C00; atom.global.add.noftz.f16 %h0, "      \
+      "[%d7], %h1; ld.global.u32 %r0, [%d7];" R,                                                   \
+      0x11114200)                                                                                  \
     M(ATOMIC4("s32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, -3))                                  \
     M(ATOMIC4("u32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
     M(ATOMIC4("s32", "-3", "max") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
