@@ -745,34 +745,8 @@ static struct outcome run_freely(const struct program *p, const char *schedule)
 
 static void list_op(const struct program *p, const struct op *op)
 {
-    static const char *const names[] = {"cudaMallocFromPoolAsync",
-                                        "cudaMemPoolExportPointer",
-                                        "import pool",
-                                        "destroy imported pool",
-                                        "cudaMemPoolImportPointer",
-                                        "launch_fill",
-                                        "launch_add",
-                                        "cudaMemsetAsync",
-                                        "cudaMemcpyAsync",
-                                        "cudaMemcpyAsync to the host",
-                                        "cudaMemcpy to the host",
-                                        "cudaFreeAsync",
-                                        "cudaFree",
-                                        "cudaStreamDestroy, cudaStreamCreate",
-                                        "cudaEventDestroy, cudaEventCreate",
-                                        "cudaIpcOpenEventHandle",
-                                        "cudaEventDestroy",
-                                        "cudaEventRecord",
-                                        "cudaStreamWaitEvent",
-                                        "cudaEventSynchronize",
-                                        "cudaEventQuery until ready",
-                                        "cudaEventQuery",
-                                        "cudaStreamSynchronize",
-                                        "cudaStreamQuery until ready",
-                                        "cudaStreamQuery",
-                                        "cudaDeviceSynchronize",
-                                        "send to",
-                                        "receive from"};
+#define KIND(name, words) words,
+    static const char *const names[] = {KINDS(KIND)};
     printf("%*sprocess %d: %s(", 4 * op->process, "", op->process, names[op->kind]);
     if (op->kind == IMPORT_POOL || op->kind == DESTROY_POOL || op->kind >= SEND)
         printf("%d", op->other);

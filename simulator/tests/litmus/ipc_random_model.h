@@ -40,39 +40,43 @@ enum {
 
 /* ---- programs ---- */
 
-enum kind {
-    ALLOCATE,
-    EXPORT,
-    IMPORT_POOL,
-    DESTROY_POOL,
-    IMPORT,
-    /* For bytes [from, to). */
-    FILL,
-    ADD,
-    SET,
-    COPY, /* to `allocation`, from `source` */
-    READ, /* to ordinary memory, which waits */
-    READ_AT_ONCE,
-    FREE,
-    FREE_BY_HOST,
-    RENEW_STREAM,
-    /* A shared event. Its maker makes it again; others open it, and destroy what they opened. */
-    RENEW_EVENT,
-    OPEN_EVENT,
-    CLOSE_EVENT,
-    /* Calls that order. */
-    RECORD,
-    WAIT,
-    SYNC_EVENT,
-    POLL_EVENT,
-    QUERY_EVENT,
-    SYNC_STREAM,
-    POLL_STREAM,
-    QUERY_STREAM,
-    SYNC_DEVICE,
-    SEND,
-    RECEIVE
-};
+/* What a process can do, and how it is listed. FILL to READ_AT_ONCE are for bytes [from, to). COPY
+ * is to `allocation`, from `source`, and READ to ordinary memory, which waits. A shared event's
+ * maker makes it again; others open it, and destroy what they opened. Calls order from RECORD on.
+ */
+#define KINDS(M)                                           \
+    M(ALLOCATE, "cudaMallocFromPoolAsync")                 \
+    M(EXPORT, "cudaMemPoolExportPointer")                  \
+    M(IMPORT_POOL, "import pool")                          \
+    M(DESTROY_POOL, "destroy imported pool")               \
+    M(IMPORT, "cudaMemPoolImportPointer")                  \
+    M(FILL, "launch_fill")                                 \
+    M(ADD, "launch_add")                                   \
+    M(SET, "cudaMemsetAsync")                              \
+    M(COPY, "cudaMemcpyAsync")                             \
+    M(READ, "cudaMemcpyAsync to the host")                 \
+    M(READ_AT_ONCE, "cudaMemcpy to the host")              \
+    M(FREE, "cudaFreeAsync")                               \
+    M(FREE_BY_HOST, "cudaFree")                            \
+    M(RENEW_STREAM, "cudaStreamDestroy, cudaStreamCreate") \
+    M(RENEW_EVENT, "cudaEventDestroy, cudaEventCreate")    \
+    M(OPEN_EVENT, "cudaIpcOpenEventHandle")                \
+    M(CLOSE_EVENT, "cudaEventDestroy")                     \
+    M(RECORD, "cudaEventRecord")                           \
+    M(WAIT, "cudaStreamWaitEvent")                         \
+    M(SYNC_EVENT, "cudaEventSynchronize")                  \
+    M(POLL_EVENT, "cudaEventQuery until ready")            \
+    M(QUERY_EVENT, "cudaEventQuery")                       \
+    M(SYNC_STREAM, "cudaStreamSynchronize")                \
+    M(POLL_STREAM, "cudaStreamQuery until ready")          \
+    M(QUERY_STREAM, "cudaStreamQuery")                     \
+    M(SYNC_DEVICE, "cudaDeviceSynchronize")                \
+    M(SEND, "send to")                                     \
+    M(RECEIVE, "receive from")
+
+#define KIND(name, words) name,
+enum kind { KINDS(KIND) };
+#undef KIND
 
 struct op {
     enum kind kind;
