@@ -282,6 +282,19 @@ cudaError_t do_cuCtxSynchronize_v2(struct call *call, CUcontext context)
     return e;
 }
 
+/* Assumed: a stream belongs to the primary context of its device. */
+cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *context)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s || !context)
+        return s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
+    if (context_count_created())
+        return call_not_simulated(call,
+                                  "which context of several (cuCtxCreate) a stream belongs to is");
+    *context = context_primary(s->device)->handle;
+    return cudaSuccess;
+}
+
 /* Documented: a hint, which the device may ignore. */
 static CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
 

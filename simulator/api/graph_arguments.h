@@ -50,6 +50,10 @@ struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p
 cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
                           size_t count, cudaStream_t stream);
 
+/* Launches an executable graph or, if `uploads`, only backs its memory. */
+cudaError_t graph_launch_unlocking(struct call *call, cudaGraphExec_t exec, cudaStream_t stream,
+                                   bool uploads);
+
 /* The description of a node, by its type and the parameters of that type. */
 #define NODE_PARAMS(...) \
     &(struct cudaGraphNodeParams) { __VA_ARGS__ }

@@ -61,9 +61,8 @@ static void line_figures(struct journal_line *line, int device)
     line_number(line, "used", f->used);
 }
 
-static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cudaStream_t stream,
-                                    cudaError_t (*act)(struct call *, struct graph_exec *,
-                                                       struct stream *))
+cudaError_t graph_launch_unlocking(struct call *call, cudaGraphExec_t exec, cudaStream_t stream,
+                                   bool uploads)
 {
     struct stream *s = call_stream(call, stream);
     if (!s)
@@ -75,19 +74,9 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
     cudaError_t e = capture_forbid(s);
     if (e)
         return e;
-    e = act(call, x, s);
+    e = uploads ? graph_exec_upload_unlocking(call, x, s) : graph_exec_launch_unlocking(call, x, s);
     line_figures(&call->line, s->device);
     return e;
-}
-
-cudaError_t do_cudaGraphLaunch(struct call *call, cudaGraphExec_t exec, cudaStream_t stream)
-{
-    return launch_or_upload(call, exec, stream, graph_exec_launch_unlocking);
-}
-
-cudaError_t do_cudaGraphUpload(struct call *call, cudaGraphExec_t exec, cudaStream_t stream)
-{
-    return launch_or_upload(call, exec, stream, graph_exec_upload_unlocking);
 }
 
 /* ---- the memory that a device keeps for graphs ---- */
