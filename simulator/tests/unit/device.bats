@@ -12,7 +12,7 @@ setup_file() {
         build/simulator/simulator/tests/litmus/pinned_wrong
 }
 
-@test "device.c: properties, limits, streams, rows and slices, managed ranges, room for work, a reset" {
+@test "device.c: properties, limits, streams, rows and slices, ranges, room for work, a reset" {
     all_as_expected device too_many_launches too_many_wide_launches too_full memory_after_reset \
         stream_after_reset refused_and_unseen one_row_more slices_refused
 }
