@@ -504,6 +504,9 @@ CASE(first)
     max_size();
     errors();
     destroying();
+    /* Two H200s of three crashed or hung when this process ended in the ordinary way, because it has
+     * destroyed a pool in use (probe-dying.txt). */
+    _exit(0);
 }
 
 static void three_blocks(cudaMemPool_t p)
