@@ -117,8 +117,8 @@ endif
 # FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc.
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
 ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
-$(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is not a C file (a name ends in .c),there is no \
-	such file))
+$(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is not a C file (a name ends in .c),there is \
+	no such file))
 endif
 ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)
 $(error FILE=$(FILE): a check compiles C. `make $(patsubst check-%,%,$(filter \

@@ -10,7 +10,8 @@ source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '(test[a-z-]*)?|[^-;][^;]*\.bats(;[^-;][^;]*\.bats)*' "$@"
 cd "$(dirname "$0")/.."
 for file in "$@"; do
-    [[ $file != *.bats || -f $file ]] || { echo "coverage.sh: there is no file $file." >&2; exit 2; }
+    [[ $file != *.bats || -f $file ]] ||
+        { echo "coverage.sh: there is no file $file." >&2; exit 2; }
 done
 copy=build/coverage
 rm -rf "$copy"

@@ -928,7 +928,8 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     mkdir "$CLASS/__MACOSX"
     run as_typed make -j2 grade-class
     assert_failure
-    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (neither a folder nor a ZIP file)."
+    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (neither a folder nor a ZIP \
+file)."
     refute_line --partial jobserver
     run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
     assert_output "$(printf '%s\n' "$name $full" "empty 0" "linked null" "starter 0" \

@@ -166,8 +166,8 @@ class Class:
         archives = any(unpack.is_zip(Path(entry.path)) for entry in entries)
         if not archives and folders_with_lessons(self.folder) == {str(self.folder)}:
             fail(
-                f"CLASS={self.named} has lessons' files itself, so it is one student's folder. Name "
-                f"the folder above it, or grade the student: make grade STUDENT={self.named}"
+                f"CLASS={self.named} has lessons' files itself, so it is one student's folder. "
+                f"Name the folder above it, or grade the student: make grade STUDENT={self.named}"
             )
 
     def read_course(self):

@@ -202,8 +202,8 @@ def test_answers(check):
         wrong = [i for i in range(MOST) if got[i] != wanted[i]]
         if not wrong:
             continue
-        happened = f"""of {number} request{'s' * (number > 1)} of {size} bytes, answers[{wrong[0]}] was
-            {got[wrong[0]]} when serve returned (-1: not written)."""
+        happened = f"""of {number} request{"s" * (number > 1)} of {size} bytes, answers[{wrong[0]}]
+            was {got[wrong[0]]} when serve returned (-1: not written)."""
         calls = run.journal.that(lambda x: "call" in x)
         late = [i for i in wrong[:20] if got[i] == "-1" and is_answered(calls, i, size)]
         if late:
