@@ -715,7 +715,7 @@ END
     assert_output --partial 'must have a line that names the time of a submission'
     COURSE=/not/there collect
     assert_equal "$status" 2
-    assert_output "/not/there cannot be read: No such file or directory."
+    assert_output "/not/there cannot be read: No such file or directory. Name a text file."
     # The course is read before the first student is graded.
     run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade.sh class
     assert_equal "$status" 2

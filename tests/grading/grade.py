@@ -90,7 +90,7 @@ class Grading:
         self.student = Path(self.unpacked.name)
         self.left_out = unpack.student_of(student, self.student)
         if student.is_file() and student.name in self.left_out:
-            why = self.left_out[student.name].rstrip(".")
+            why = str(self.left_out[student.name]).rstrip(".")
             fail(f"STUDENT={self.named} cannot be unpacked: {why}. Name a ZIP file or a folder.")
         if not os.environ.get("GRADE_OF_CLASS"):
             unpack.name_left_out(self.left_out)

@@ -202,6 +202,7 @@ CASE(forks)
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
     over = 0;
+    OK(cudaFree(NULL)); /* A child that is forked before the first call may use the device. */
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, allocates, NULL);
     for (int i = 0; i < 20; i++) {
