@@ -443,13 +443,14 @@ This was the last hint."
 }
 
 # A compiler in the place of gcc, which is done at once: what make does is judged, and not what it
-# compiles. Every file that it writes is two lines, "half" and "whole"; it links only whole files.
+# compiles. Only headers are read by gcc (-E). Every file that it writes is two lines, "half" and
+# "whole"; it links only whole files.
 # With STUCK=FILE its first call writes half of its files, its process group into FILE, and waits
 # for FILE.go.
 false_compiler() {
     cat >compiler <<'END'
 #!/bin/bash
-case $1 in -dump*) exec gcc "$1" ;; esac
+case $1 in -dump* | -E) exec gcc "$@" ;; esac
 for word; do
     case $before in -o | -MF) files+=("$word") ;; esac
     case $word in *.o) [ "$(tail -n 1 "$word" 2>/dev/null)" = whole ] || partial+=" $word" ;; esac
