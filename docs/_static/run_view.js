@@ -553,7 +553,8 @@ const runView = (() => {
               <div class="stepper-report" aria-live="polite"></div>
               <div class="stepper-state" id="${state}" tabindex="0" role="group"
                 aria-label="After this line">
-                <div aria-live="polite"><div class="say"></div><p class="figures"></p></div>
+                <div class="stepper-words" aria-live="polite"><div class="say"></div><p
+                  class="figures"></p></div>
                 <div class="picture"><svg role="img" aria-label="Nothing yet"
                   width="${WIDTH}"></svg></div>
                 <div class="queues"></div>
@@ -752,7 +753,6 @@ const runView = (() => {
 
         function drawState(run, seen) {
             const now = run.steps[seen];
-            part(".queues").hidden = shows === "order"; // of it depends how much room there is
             const [wide, high, rows] = sizeNow();
             picture.setAttribute("width", wide);
             picture.setAttribute("height", high);
@@ -826,6 +826,9 @@ const runView = (() => {
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
             if (hadFocus) next.focus({ preventScroll: true });
             part(".figures").innerHTML = figures(now, effects[seen]);
+            // Of these depends how much room there is.
+            place.classList.toggle("is-asked", Boolean(part(".asked")));
+            place.classList.toggle("is-order", shows === "order");
             drawState(run, seen);
             const queues = now ? now.streams : idle;
             const rows = streamRows(queues).map((row) => `<li>${row}</li>`).join("");
