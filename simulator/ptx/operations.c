@@ -12,6 +12,7 @@
 #define CARRY(name, t, ...)      UNARY(name, t, )
 #define CARRY3(name, t, ...)     UNARY(name, t, )
 #define CONVERT(to, R, t, ...)   UNARY(cvt_##to, t, )
+#define TWO_SET(name, t, ...)    UNARY(name, t, )
 #include "ptx/operations_float.def"
 #include "ptx/operations_integer.def"
 
@@ -25,6 +26,7 @@
 #undef CARRY
 #undef CARRY3
 #undef CONVERT
+#undef TWO_SET
 #define OPERANDS_u8             "4"
 #define OPERANDS_s8             "4"
 #define OPERANDS_u16            "4"
@@ -55,6 +57,8 @@
     {#name "." #t, run_##name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},
 /* A conversion of a type into another. */
 #define CONVERT(to, R, t, A, e) {"cvt_" #to "." #t, run_cvt_##to##_##t, OPERANDS_##R OPERANDS_##A},
+/* A comparison of two halves. */
+#define TWO_SET(name, t, E, is_bfloat, yes) BINARY(name, t, u32, u32, u32, )
 
 const struct operation operations[] = {
 #include "ptx/operations_float.def"

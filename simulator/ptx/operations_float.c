@@ -56,12 +56,31 @@ LEAST_AND_GREATEST(double, uint64_t, )
 #define GE(x, y)  ((x) >= (y))
 #define NUM(x, y) ((x) == (x) && (y) == (y))
 
-/* What set gives for two halves: `yes` for each of which the comparison is true. */
-#define TWO_SET(E, value, yes)            \
-    ((E(value(x), value(y)) ? (yes) : 0U) \
-     | (E(value(x >> 16), value(y >> 16)) ? (uint32_t)(yes) << 16 : 0U))
+/* The comparison as a set: 1 if it is true of x < y, 2 of x == y, 4 of x > y, 8 of a NaN. */
+#define SET_OF(E)                                                                \
+    ((E(0.0F, 1.0F) ? 1 : 0) | (E(0.0F, 0.0F) ? 2 : 0) | (E(1.0F, 0.0F) ? 4 : 0) \
+     | (E(NAN, 0.0F) ? 8 : 0))
 
 static INLINE float bfloat_single(uint32_t b) { return float_of_bits(b << 16); }
+
+/* Runs set for two halves: the result has `yes` for each of which the comparison is true. One
+ * function serves all comparisons, because each one's own took a second to compile. */
+static __attribute__((noinline)) HOT void run_two_set(struct warp *w, const struct instruction *i,
+                                                      uint32_t lanes, int set, bool is_bfloat,
+                                                      uint32_t yes)
+{
+    OPERAND(a, 1, u32);
+    OPERAND(b, 2, u32);
+    EACH_RESULT(
+        u32, uint32_t both = 0; for (int shift = 0; shift < 32; shift += 16) {
+            const uint32_t p = a[AT(lane_u32, l)] >> shift, q = b[AT(lane_u32, l)] >> shift;
+            const float x = is_bfloat ? bfloat_single(p) : half_value(p);
+            const float y = is_bfloat ? bfloat_single(q) : half_value(q);
+            both |= (set & (x < y ? 1 : x == y ? 2 : x > y ? 4 : 8) ? yes : 0) << shift;
+        } SET(u32, both);)
+}
+#define TWO_SET(name, t, E, is_bfloat, yes) \
+    RUN(name##_##t) { run_two_set(w, i, lanes, SET_OF(E), is_bfloat, yes); }
 
 /* ---- the functions ---- */
 
