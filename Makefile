@@ -161,7 +161,7 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 # CUDA programs: nvcc compiles, $(CC) links. For the simulated device nvcc makes only PTX. The
 # program keeps the suffix .cu, so that mine.c and mine.cu can coexist.
 NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
-$(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
+$(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) $(KERNELS) build/nvcc/nvcc
 	@bash tools/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
 		arch=compute_90,code=compute_90 -c $< -o $@.o
 	@$(CC) $@.o -o $@.$$$$ $(SANITIZED) $(LIBRARY) -lstdc++ -lm -pthread \
@@ -208,7 +208,7 @@ run: $(SOLUTIONS:%=$(PROGRAMS)/%)
 	@bash tools/tour.sh $^
 
 .PHONY: test test-all test-simulator coverage
-test test-all test-simulator: $(LIBRARY)
+test test-all test-simulator: $(LIBRARY) $(KERNELS)
 	@bash tools/test.sh $@
 coverage: build/cuda/found
 	@bash tools/coverage.sh
@@ -253,7 +253,7 @@ $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call shor
 .PHONY: mine own-files
 own-files: # before anything is built or fetched for them
 	@bash tools/mine.sh check "$(FILE)"
-mine: $(LIBRARY) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
+mine: $(LIBRARY) $(KERNELS) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
 	@bash tools/mine.sh $(LIBRARY) "$(FILE)" "$(FLAGS)" "$(ARGS)"
 
 .PHONY: watch grade grade-class
@@ -330,8 +330,8 @@ release: pages $(LESSONS:%=build/starters/%.c)
 	@python3 -SB tools/packages.py release $(BUILT) "$(OUT)"
 
 .PHONY: simulator bench scale
-simulator: $(LIBRARY)
-bench: build/kernels/costs.ptx
+simulator: $(LIBRARY) $(KERNELS)
+bench: $(KERNELS) build/kernels/costs.ptx
 build/kernels/costs.ptx: simulator/tests/unit/kernels/costs.cu build/nvcc/nvcc
 	@mkdir -p $(@D) && "$$(cat build/nvcc/nvcc)" -ptx $< -o $@
 bench scale: %: $(SIMULATOR)/simulator/tests/unit/%

@@ -1,4 +1,5 @@
-# Builds the simulated device, build/simulator/libcudart.so.13. Included by the Makefile.
+# Builds the simulated device, build/simulator/libcudart.so.13, and libptx.so beside it, which runs
+# kernels that nvcc built and which lessons do without. Included by the Makefile.
 # SANITIZE=address,undefined, SANITIZE=thread, and DEBUG=1 each build into a folder of their own and
 # assert that the lock is held. DEBUG=1 does not optimize. COVERAGE=1 counts executed lines, in no
 # folder of its own, so only tools/coverage.sh uses it, in a copy of the tree.
@@ -11,10 +12,13 @@ RELEASE ?= $(filter bench scale,$(MAKECMDGOALS))
 SIMULATOR := build/$(if $(RELEASE),release,simulator)$(if \
 	$(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(DEBUG),-debug)
 LIBRARY := $(SIMULATOR)/libcudart.so.13
+KERNELS := $(SIMULATOR)/libptx.so
 # The slowest files come first, so that no core waits for them at the end.
-SOURCES := $(addprefix simulator/ptx/,operations_integer.c operations_float.c accesses.c)
-SOURCES += $(filter-out $(SOURCES),$(wildcard simulator/*/*.c))
-OBJECTS := $(SOURCES:simulator/%.c=$(SIMULATOR)/objects/%.o)
+PTX_SOURCES := $(addprefix simulator/ptx/,operations_integer.c operations_float.c accesses.c)
+PTX_SOURCES += $(filter-out $(PTX_SOURCES),$(wildcard simulator/ptx/*.c))
+object = $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(1))
+PTX_OBJECTS := $(call object,$(PTX_SOURCES))
+OBJECTS := $(call object,$(filter-out $(PTX_SOURCES),$(wildcard simulator/*/*.c)))
 # By default each file is compiled alone with -O2, and kernels are compiled only for this machine's
 # kind of processor (HOT in ptx/warp.h), so that a change of one file costs at most 5 seconds of
 # processor time.
@@ -35,22 +39,27 @@ LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(LTO) $(if $(RELEASE),,
 	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: threads, signal handlers, and exit handlers outlive a dlclose, so the library must stay
 # loaded. relro, now: the function table is read-only, so a program cannot replace an entry.
-LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic \
-	-Wl,-z,nodelete,-z,relro,-z,now \
-	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
+LINKER_FLAGS := -shared -pthread -Wl,-Bsymbolic -Wl,-z,nodelete,-z,relro,-z,now \
+	$(if $(SANITIZE),,-Wl,-z,defs)
 
 # Prints a line before the first file is compiled, and the progress every five seconds.
 $(SIMULATOR)/objects: | build/cuda/found
 	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@ && touch $@/said
-$(OBJECTS): | $(SIMULATOR)/objects
+$(OBJECTS) $(PTX_OBJECTS): | $(SIMULATOR)/objects
 SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
 SAY_HOW_MANY = if [ "$$($(SAID))" ]; then touch $(SIMULATOR)/objects/said && \
-	echo "  $$(ls $(OBJECTS) 2>/dev/null | wc -l) of $(words $(OBJECTS)) files"; fi
+	echo "  $$(ls $(COUNTED) 2>/dev/null | wc -l) of $(words $(COUNTED)) files"; fi
+$(OBJECTS): COUNTED := $(OBJECTS)
+$(PTX_OBJECTS): COUNTED := $(OBJECTS) $(PTX_OBJECTS)
 
+LINK = $(CC) $(OPTIMIZED) $(LTO) $(SANITIZED) $(LINKER_FLAGS) -Wl,-soname,$(@F) \
+	$(filter %.o,$^) -lm -ldl -o $@.$$$$ && mv $@.$$$$ $@ && rm -f $(SIMULATOR)/objects/said
+$(LIBRARY): LINKER_FLAGS += -Wl,--version-script=simulator/libcudart.map
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) $(OPTIMIZED) $(LTO) $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl -o $@.$$$$ && \
-		mv $@.$$$$ $@ && \
-	ln -sf $(@F) $(@D)/libcuda.so.1 && rm -f $(SIMULATOR)/objects/said
+	@$(LINK) && ln -sf $(@F) $(@D)/libcuda.so.1
+# The first readers of a text of PTX hold nothing, so both libraries have them.
+$(KERNELS): $(PTX_OBJECTS) $(call object,simulator/module/module.c simulator/module/scanner.c)
+	@$(LINK)
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
@@ -67,7 +76,7 @@ endif
 # No program looks at errno or at the floating-point exceptions of a loop over all threads.
 $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o texture.o): \
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
--include $(wildcard $(OBJECTS:.o=.d))
+-include $(wildcard $(OBJECTS:.o=.d) $(PTX_OBJECTS:.o=.d))
 
 # calls.inc and driver_calls.inc are the lists of calls with their parameters.
 CALLS := $(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc)

@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | MAKEFLAGS='' xargs make -s
 {
     find simulator \( -path simulator/ptx -o -path simulator/tests -o -path 'simulator/os/*.c' -o \
-        -name nvcc_kernel.c -o -name device_runtime.c -o -name grid_races.c \) \
+        -path simulator/module -o -name nvcc_kernel.c -o -name device_runtime.c -o \
+        -name grid_races.c -o -name kernel_library.c \) \
         -prune -o -name '*.[ch]' -print -o -name '*.def' -print
     echo simulator/os/common.c
     find simulator/os/web -name '*.[ch]'

@@ -43,7 +43,8 @@ GRADER = """
     Makefile LICENSE compile_flags.txt .gitignore .gitattributes
     lessons/Makefile lessons/*.h lessons/*.cu lessons/traces/
     simulator/*.* simulator/api/ simulator/base/ simulator/check/ simulator/graph/ simulator/ipc/
-    simulator/mem/ simulator/os/ simulator/ptx/ simulator/run/ simulator/sched/
+    simulator/mem/ simulator/module/ simulator/os/ simulator/ptx/ simulator/run/
+    simulator/sched/
     tests/build.mk tests/grading/*.py tests/grading/*sh tests/grading/*.h tests/grading/busy.c
     tests/grading/imports.txt tests/grading/machine.sed tests/grading/class/
     tests/lessons/*/manifest.ini tests/lessons/*/*.py tests/lessons/*/rules.bats

@@ -4,8 +4,9 @@
 #include <stddef.h>
 
 #include "api/call.h"
-#include "ptx/module.h"
-#include "ptx/registry.h"
+#include "module/module.h"
+#include "module/registry.h"
+#include "run/kernel_library.h"
 #include "run/nvcc_kernel.h"
 
 #define NONE(type, name, parameters) \
@@ -21,9 +22,9 @@ NONE(struct binary *, registry_add_binary, (const void *wrapper))
 NONE(struct registered_kernel *, registry_kernel, (const void *host))
 NONE(struct registered_variable *, registry_variable, (const void *host))
 NONE(bool, registry_has_kernels, (void))
-NONE(const struct kernel_code *, registry_code,
-     (struct registered_kernel * k, int device, uint64_t (*address)(struct variable *v, int device),
-      const char **why))
+NONE(const struct kernel_code *, kernel_library_code,
+     (struct registered_kernel * k, int device, const char **why))
+NONE(const char *, kernel_library_load, (void))
 NONE(struct function *, registry_function, (struct registered_kernel * k, const char **why))
 NONE(struct variable *, registry_module_variable, (struct registered_variable * v))
 NONE(struct variable *, module_variable, (struct module * m, const char *name))

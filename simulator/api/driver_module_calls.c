@@ -1,5 +1,5 @@
 /* The driver API's modules, libraries, and links; kernels by name; and their launches. A module or
- * a library is a loaded binary of ptx/registry.h. A kernel's handle is used in place of the host
+ * a library is a loaded binary of module/registry.h. A kernel's handle is used in place of the host
  * function that nvcc registers for a kernel. */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/hazards.h"
 #include "mem/device.h"
 #include "os/os.h"
-#include "ptx/fat_binary.h"
+#include "module/fat_binary.h"
 #include "run/device_variable.h"
 #include "run/nvcc_kernel.h"
 

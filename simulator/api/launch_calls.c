@@ -3,7 +3,7 @@
 #include "graph/dispatch.h"
 #include "mem/device.h"
 #include "os/os.h"
-#include "run/device_variable.h"
+#include "run/kernel_library.h"
 
 /* Documented: cudaErrorInvalidDeviceFunction for anything but a kernel. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l)
@@ -19,7 +19,7 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
         return cudaErrorInvalidResourceHandle;
     line_text(&call->line, "kernel", k->name);
     const char *why;
-    const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
+    const struct kernel_code *code = kernel_library_code(k, s->device, &why);
     if (!code || l->in_clusters)
         return nvcc_kernel_refuse_launch(k, code ? IN_CLUSTERS : why);
     cudaError_t e = (l->cooperative ? nvcc_kernel_check_cooperative : nvcc_kernel_check)(
@@ -69,7 +69,7 @@ cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kern
     *kernel = registry_kernel(host);
     if (!*kernel)
         return cudaErrorInvalidDeviceFunction;
-    *code = registry_code(*kernel, device_current(), device_variable_address, &why);
+    *code = kernel_library_code(*kernel, device_current(), &why);
     return *code ? cudaSuccess : nvcc_kernel_refuse(*kernel, why);
 }
 

@@ -4,10 +4,10 @@
 #define SIM_API_LAUNCHES_H
 
 #include "api/call.h"
-#include "ptx/registry.h"
+#include "module/registry.h"
 
 struct launch {
-    /* The handle or host function of the kernel (ptx/registry.h). */
+    /* The handle or host function of the kernel (module/registry.h). */
     const void *host;
     dim3 grid, block;
     void **arguments;

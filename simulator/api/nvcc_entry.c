@@ -12,9 +12,10 @@
 
 #include "api/call.h"
 #include "api/own_process.h"
+#include "module/registry.h"
 #include "os/os.h"
-#include "ptx/registry.h"
 #include "run/device_variable.h"
+#include "run/kernel_library.h"
 
 /* ---- before main ---- */
 
@@ -30,6 +31,8 @@ void **__cudaRegisterFatBinary(void *wrapper)
 {
     lock_acquire();
     struct binary *binary = registry_add_binary(wrapper);
+    /* If it cannot be loaded, the first launch says so. */
+    kernel_library_load();
     lock_release();
     return (void **)binary;
 }

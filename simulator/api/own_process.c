@@ -15,7 +15,7 @@
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
-#include "ptx/registry.h"
+#include "module/registry.h"
 #include "run/user_kernel.h"
 #include "sched/engine.h"
 #include "sched/host_idle.h"

@@ -1,7 +1,7 @@
 /* Calls for variables of device code, each identified by its address in the program. */
 #include "api/copies.h"
 #include "mem/device.h"
-#include "ptx/registry.h"
+#include "module/registry.h"
 #include "run/device_variable.h"
 
 /* Sets `address` to bytes of a variable on the current device. Documented: anything but a variable

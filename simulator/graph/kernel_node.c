@@ -8,7 +8,7 @@
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
-#include "run/device_variable.h"
+#include "run/kernel_library.h"
 
 /* The values of a kernel's arguments, and pointers to them. */
 struct kernel_arguments {
@@ -52,7 +52,7 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
                              struct registered_kernel *k)
 {
     const char *why;
-    const struct kernel_code *code = registry_code(k, t->device, device_variable_address, &why);
+    const struct kernel_code *code = kernel_library_code(k, t->device, &why);
     if (!code)
         return nvcc_kernel_refuse_launch(k, why);
     if (p->extra)

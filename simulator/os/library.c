@@ -1,5 +1,10 @@
 /* Loads libraries of the system only when they are needed, and finds what others have loaded. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -18,6 +23,20 @@ bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
         *(void **)&decompress = symbol;
     }
     return decompress(to, bytes, from, compressed) == bytes;
+}
+
+void *os_load_neighbor(const char *file, const char *symbol)
+{
+    NEEDS_LOCK();
+    static const char of_own_library;
+    Dl_info own;
+    char path[PATH_MAX];
+    if (!dladdr(&of_own_library, &own) || !realpath(own.dli_fname, path))
+        return NULL;
+    char *name = strrchr(path, '/') + 1;
+    snprintf(name, (size_t)(path + sizeof path - name), "%s", file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return library ? dlsym(library, symbol) : NULL;
 }
 
 void *os_symbol(const char *name) { return dlsym(RTLD_DEFAULT, name); }

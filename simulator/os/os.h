@@ -240,6 +240,9 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 /* Decompresses zstd data that has `bytes` bytes when decompressed. Returns false if the system has
  * no libzstd.so.1 or the data is not valid. Needs the lock. */
 bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes);
+/* Loads the library FILE from the folder of the simulated device's own, and returns its symbol, or
+ * NULL if there is none. Needs the lock. */
+void *os_load_neighbor(const char *file, const char *symbol);
 /* Returns the function or variable of that name in the libraries that the program is linked with,
  * or NULL. Needs no lock. */
 void *os_symbol(const char *name);

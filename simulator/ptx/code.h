@@ -8,7 +8,7 @@
 #ifndef SIM_PTX_CODE_H
 #define SIM_PTX_CODE_H
 
-#include "ptx/module.h"
+#include "module/module.h"
 
 #define WARP_SIZE 32
 #define ALL_LANES UINT32_MAX

@@ -339,9 +339,7 @@ struct window *cores_find(struct launch *part, uint64_t address, size_t bytes, b
 
 static void free_window(struct window *win)
 {
-    touched_end(win, &win->read);
-    touched_end(win, &win->written);
-    touched_end(win, &win->atomic);
+    window_end(win);
     os_free(win->sums);
     os_free(win);
 }

@@ -205,8 +205,8 @@ bool kernel_signals(const struct kernel_code *k);
  * without a signal: griddepcontrol.wait and .launch_dependents. */
 bool kernel_awaits_others(const struct kernel_code *k);
 bool kernel_lets_others_begin(const struct kernel_code *k);
-/* Frees the bits of a window. */
-void touched_end(const struct window *win, struct touched *t);
+/* Frees a window's bits. */
+void window_end(struct window *win);
 /* Runs the launch. Returns false if a fault ended it. `found` must be zero before. */
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
               const struct launch_memory *memory, struct launch_fault *fault,

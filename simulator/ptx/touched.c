@@ -90,7 +90,6 @@ static void clear(struct touched *t)
 
 void touched_end(const struct window *win, struct touched *t)
 {
-    NEEDS_LOCK();
     const size_t bytes = bits_bytes(win);
     if (t->bits && bytes >= KEPT_LEAST) {
         clear(t);
@@ -99,6 +98,15 @@ void touched_end(const struct window *win, struct touched *t)
     }
     os_free(t->bits);
     t->bits = NULL;
+}
+
+void window_end(struct window *win)
+{
+    NEEDS_LOCK();
+    touched_end(win, &win->read);
+    touched_end(win, &win->written);
+    touched_end(win, &win->atomic);
+    os_free(win->carried.bits);
 }
 
 HOT void touched_move(const struct window *win, struct touched *to, struct touched *from)

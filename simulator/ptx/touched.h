@@ -14,6 +14,8 @@ static inline uint64_t bits_in(size_t word, size_t from, size_t end)
     return word == (end - 1) / 64 ? bits & ~(uint64_t)0 >> (63 - (end - 1) % 64) : bits;
 }
 
+/* Frees the bits of a set. */
+void touched_end(const struct window *win, struct touched *t);
 /* Notes that the units from `first` to `last` may have bits. */
 void touched_add_units(struct touched *t, size_t first, size_t last);
 

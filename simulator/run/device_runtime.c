@@ -23,7 +23,7 @@
 #include "mem/device.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
-#include "run/device_variable.h"
+#include "run/kernel_library.h"
 #include "sched/virtual_time.h"
 
 /* Handles of streams and events are this plus a count. */
@@ -184,7 +184,7 @@ static struct child *child_new(struct device_runtime *r, const struct device_cal
                                size_t shared_bytes)
 {
     const char *why;
-    const struct kernel_code *code = registry_code(k, r->device, device_variable_address, &why);
+    const struct kernel_code *code = kernel_library_code(k, r->device, &why);
     if (!code) {
         device_runtime_fail(r, c, nvcc_kernel_refuse_launch(k, why));
         return NULL;
@@ -433,10 +433,7 @@ struct child *device_runtime_end(struct device_runtime *r)
     }
     for (struct buffers *b = r->buffers, *next; b; b = next) {
         next = b->next;
-        touched_end(&b->window, &b->window.read);
-        touched_end(&b->window, &b->window.written);
-        touched_end(&b->window, &b->window.atomic);
-        os_free(b->window.carried.bits);
+        kernel_library()->window_end(&b->window);
         os_free(b);
     }
     os_free(r->errors);

@@ -5,7 +5,7 @@
 #define SIM_RUN_DEVICE_VARIABLE_H
 
 #include "base/origin.h"
-#include "ptx/module.h"
+#include "module/module.h"
 
 /* Returns the variable's address on a device. The first request allocates and initializes it. Ends
  * the process with a sentence if there is no memory. */

@@ -21,6 +21,7 @@
 #include "run/condition.h"
 #include "run/device_runtime.h"
 #include "run/grid_races.h"
+#include "run/kernel_library.h"
 #include "run/texture_object.h"
 #include "run/user_kernel.h"
 #include "sched/cost.h"
@@ -434,10 +435,7 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
 
 static void free_window(struct touched_memory *m)
 {
-    touched_end(&m->window, &m->window.read);
-    touched_end(&m->window, &m->window.written);
-    touched_end(&m->window, &m->window.atomic);
-    os_free(m->window.carried.bits);
+    kernel_library()->window_end(&m->window);
     os_free(m);
 }
 
@@ -571,7 +569,7 @@ static bool is_quiet(const struct running *r, const struct touched_memory *m)
     const bool is_closable = a->kind == ADDRESS_PINNED
                                ? !a->pinned->registered && m->ref.bytes >= LEAST_DATA
                                : a->kind == ADDRESS_ALLOCATED && a->heap->host_visible;
-    return is_closable && !kernel_signals(r->kernel->code);
+    return is_closable && !kernel_library()->kernel_signals(r->kernel->code);
 }
 
 static void judge_kind(const struct running *r, const struct touched_memory *m,
@@ -585,7 +583,8 @@ static void judge_kind(const struct running *r, const struct touched_memory *m,
                              .write = write,
                              .is_atomic = is_atomic,
                              .is_guarded = is_quiet(r, m),
-                             .lets_others_begin = kernel_lets_others_begin(r->kernel->code),
+                             .lets_others_begin =
+                                 kernel_library()->kernel_lets_others_begin(r->kernel->code),
                              .bytes = bytes,
                              .inside = inside(r, &m->window)};
     if (byte_set_is_whole(bytes)) {
@@ -668,7 +667,8 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     if ((!win->written.bits && !win->atomic.bits) || m->info.kind == ADDRESS_PINNED
         || !allocation_at_launch(k->late, win->base).shadow
         || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end)
-        || !code_address_origins(win->first.code, win->first.instruction, &origins))
+        || !kernel_library()->code_address_origins(win->first.code, win->first.instruction,
+                                                   &origins))
         return false;
     for (size_t n = 0; n < origins.count; n++) {
         uint64_t value;
@@ -947,7 +947,7 @@ static bool run_grid(struct op *op, struct nvcc_kernel *k, struct grid *grid, si
         k->shape.checks.race = settings.race;
         k->shape.checks.sync = settings.sync;
     }
-    const bool survived = grid_run(k->code, &k->shape, &memory, &fault, &found);
+    const bool survived = kernel_library()->grid_run(k->code, &k->shape, &memory, &fault, &found);
     if (grid && (grid->parent || r.device_runtime.launches))
         judge_grid(&r, &found);
     judge(&r);
@@ -1037,14 +1037,14 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
     struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
     copy->late = checker_launched(call, s, op->seq, copy->parameters, copy->shape.parameter_bytes);
-    copy->late->overlaps = copy->overlaps && !kernel_awaits_others(copy->code)
+    copy->late->overlaps = copy->overlaps && !kernel_library()->kernel_awaits_others(copy->code)
                         && !host_has_acquired(s->slot, op->seq - 1);
     op->name = kernel->kernel->name;
     command_made_by(op, call);
     op->effect = effect_nvcc_kernel;
     op->staged = copy;
     set_operands(op, copy);
-    if (settings.check && meets_host(copy) && !kernel_signals(copy->code))
+    if (settings.check && meets_host(copy) && !kernel_library()->kernel_signals(copy->code))
         engine_hasten(s);
     return cudaSuccess;
 }

@@ -8,7 +8,7 @@
 #include "base/origin.h"
 #include "check/late_launch.h"
 #include "ptx/grid.h"
-#include "ptx/registry.h"
+#include "module/registry.h"
 #include "sched/stream.h"
 
 /* A launch. It is one piece of memory of `size` bytes, so that nodes, executable graphs, and ops

@@ -45,11 +45,11 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     local copy=$BATS_TEST_TMPDIR/copy
     grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
     (cd "$ROOT" && workbook_copy "$copy")
-    # The copy believes that the processor lacks it. Only registry.c is compiled again.
+    # The copy believes that the processor lacks it. Only library.c is compiled again.
     cp -p "$copy/simulator/ptx/warp.h" warp.h
     sed -i 's/__builtin_cpu_supports(.*)/false/' "$copy/simulator/ptx/warp.h"
     touch -r warp.h "$copy/simulator/ptx/warp.h"
-    touch "$copy/simulator/ptx/registry.c"
+    touch "$copy/simulator/ptx/library.c"
     make -s -C "$copy" BACKEND=simulator simulator
     LD_LIBRARY_PATH=$copy/build/simulator run bounded "$PROGRAMS/nvcc_by_hand" sums \
         "$ROOT/simulator/tests/unit/kernels/sums.ptx"

@@ -1,10 +1,10 @@
 /* What nvcc's code announces before main: the program's binaries, and their kernels and variables,
  * each with its address in the program. Registered things stay for the whole process, because
  * reports, graphs, and queued work refer to them. All of these need the lock. */
-#ifndef SIM_PTX_REGISTRY_H
-#define SIM_PTX_REGISTRY_H
+#ifndef SIM_MODULE_REGISTRY_H
+#define SIM_MODULE_REGISTRY_H
 
-#include "ptx/code.h"
+#include "module/module.h"
 
 #define REGISTRY_DEVICES 16
 
@@ -68,8 +68,8 @@ void registry_add_kernel(struct binary *binary, const void *host, const char *sy
 void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
                            size_t bytes);
 void registry_add_managed(struct binary *binary, void **pointer, const char *symbol);
-/* Sets the pointers of a binary's managed variables; `address` as for code_read. Returns NULL, or
- * the name of one that the device code lacks. */
+/* Sets the pointers of a binary's managed variables. `address` gives a variable its place. Returns
+ * NULL, or the name of one that the device code lacks. */
 const char *registry_place_managed(struct binary *binary,
                                    uint64_t (*address)(struct variable *v, int device));
 /* Loads an image (fat_binary_read_image) for a device or NO_DEVICE. Returns NULL if that fails;
@@ -87,12 +87,8 @@ bool registry_has_kernels(void);
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);
 
-/* Returns the kernel's code for a device, or NULL if it cannot run; then `*why` is the reason, as
- * the end of a sentence. `address`: as for code_read. */
-const struct kernel_code *registry_code(struct registered_kernel *k, int device,
-                                        uint64_t (*address)(struct variable *v, int device),
-                                        const char **why);
-/* Returns the kernel's function, with what is known without its code, or NULL. */
+/* Returns the kernel's function, with what is known without its code, or NULL; then `*why` is the
+ * reason, as the end of a sentence. */
 struct function *registry_function(struct registered_kernel *k, const char **why);
 /* Returns the variable in the binary's modules, or NULL. */
 struct variable *registry_module_variable(struct registered_variable *v);

@@ -1,10 +1,10 @@
 /* A text of PTX: its functions, variables, and files. This only finds functions; ptx/decode.h reads
  * their instructions when one is needed. A module lives as long as the process. All of these need
  * the lock. */
-#ifndef SIM_PTX_MODULE_H
-#define SIM_PTX_MODULE_H
+#ifndef SIM_MODULE_MODULE_H
+#define SIM_MODULE_MODULE_H
 
-#include "ptx/scanner.h"
+#include "module/scanner.h"
 
 enum space { SPACE_GENERIC, SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM };
 

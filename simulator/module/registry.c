@@ -1,5 +1,5 @@
 /* What nvcc's code has registered. */
-#include "ptx/registry.h"
+#include "module/registry.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 #include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
-#include "ptx/fat_binary.h"
-#include "ptx/warp.h"
+#include "module/fat_binary.h"
 
 #define BUCKETS 1024
 
@@ -236,29 +235,12 @@ struct function *registry_function(struct registered_kernel *k, const char **why
     *why = NULL;
     if (settings.refuse_kernels)
         *why = "SIM_KERNELS is refuse";
-    else if (!HOT_RUNS)
-        *why = "the simulated device was built on a machine whose processor has AVX2, which this "
-               "one lacks (type make clean, and build it here)";
     else if (!k->function && modules_of(k->binary))
         k->function = module_function(k->binary->modules, k->symbol);
     if (!*why && !k->function)
         *why =
             k->binary->refusal ? k->binary->refusal : "the PTX of its program has no such kernel";
     return *why ? NULL : k->function;
-}
-
-const struct kernel_code *registry_code(struct registered_kernel *k, int device,
-                                        uint64_t (*address)(struct variable *v, int device),
-                                        const char **why)
-{
-    NEEDS_LOCK();
-    struct function *f = registry_function(k, why);
-    if (!f)
-        return NULL;
-    if (!k->code[device])
-        k->code[device] = code_read(f, device, address);
-    *why = k->in_clusters ? IN_CLUSTERS : k->code[device]->refusal;
-    return *why ? NULL : k->code[device];
 }
 
 struct variable *registry_module_variable(struct registered_variable *v)

@@ -1,6 +1,6 @@
 /* Splits PTX into words. A name may begin with a dot, a percent sign, or a dollar sign, and may
  * contain dots, so an instruction's name with its modifiers is one word. */
-#include "ptx/scanner.h"
+#include "module/scanner.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  *
  * The text is uncompressed, or compressed with LZ4 or zstd (flags). For zstd the system's library
  * is loaded when it is first needed. */
-#include "ptx/fat_binary.h"
+#include "module/fat_binary.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Reads what is outside of functions. */
-#include "ptx/module.h"
+#include "module/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 
 size_t type_bytes(struct word w)
 {
+    NEEDS_LOCK();
     if (w.length && *w.at == '.')
         w = (struct word){w.at + 1, w.length - 1};
     static const struct {
@@ -37,6 +38,7 @@ static enum space space_of(struct word w)
 
 struct variable *variables_find(const struct variables *in, struct word name)
 {
+    NEEDS_LOCK();
     /* Search the newest first, because a name in an inner scope hides an outer one. */
     for (size_t i = in->count; i-- > 0;)
         if (word_is(name, in->all[i].name))
@@ -46,12 +48,14 @@ struct variable *variables_find(const struct variables *in, struct word name)
 
 void variables_end(struct variables *v, size_t count)
 {
+    NEEDS_LOCK();
     while (v->count > count)
         os_free(v->all[--v->count].name);
 }
 
 void variable_place(struct variable *v, size_t *bytes)
 {
+    NEEDS_LOCK();
     v->offset = (*bytes + v->alignment - 1) / v->alignment * v->alignment;
     *bytes = v->offset + v->bytes;
 }
@@ -132,6 +136,7 @@ static struct variable *read_declarator(struct scanner *s, struct variables *to,
 
 struct variable *variable_read(struct scanner *s, struct variables *to)
 {
+    NEEDS_LOCK();
     struct variable v = {.space = space_of(s->word)};
     size_t element = 0, vector = 1;
     for (scan(s); s->word.length && *s->word.at == '.'; scan(s)) {

@@ -1,6 +1,6 @@
 /* The containers in which nvcc puts device code into a program. Needs the lock. */
-#ifndef SIM_PTX_FAT_BINARY_H
-#define SIM_PTX_FAT_BINARY_H
+#ifndef SIM_MODULE_FAT_BINARY_H
+#define SIM_MODULE_FAT_BINARY_H
 
 #include <driver_types.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The words of a PTX text: names, numbers, strings, and single characters. No lock is needed. */
-#ifndef SIM_PTX_SCANNER_H
-#define SIM_PTX_SCANNER_H
+#ifndef SIM_MODULE_SCANNER_H
+#define SIM_MODULE_SCANNER_H
 
 #include <stdbool.h>
 #include <stddef.h>
