@@ -41,7 +41,7 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
 }
 
-@test "built for a processor with AVX2, run on one without: a kernel is refused with the reason" {
+@test "on a processor without AVX2, and without the library for kernels: refused with the reason" {
     local copy=$BATS_TEST_TMPDIR/copy
     grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
     (cd "$ROOT" && workbook_copy "$copy")
@@ -56,6 +56,15 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     assert_failure
     assert_output --partial "the kernel sums was built by nvcc and does not run here: the \
 simulated device was built on a machine whose processor has AVX2, which this one lacks (type make"
+    # Without the library that runs kernels, in a folder with another name.
+    rm "$copy/build/simulator/libptx.so"
+    ln -s "$copy/build/simulator" elsewhere
+    LD_LIBRARY_PATH=elsewhere run bounded "$PROGRAMS/nvcc_by_hand" sums \
+        "$ROOT/simulator/tests/unit/kernels/sums.ptx"
+    assert_failure
+    assert_output --partial "the kernel sums was built by nvcc and does not run here: libptx.so, \
+which runs kernels, is not beside the simulated device's library, or is not of the same build (type \
+make simulator in the workbook). Its launches return cudaErrorNoKernelImageForDevice"
 }
 
 @test "variables, also __managed__ ones, and what a kernel may have of a multiprocessor" {
