@@ -269,12 +269,11 @@ void host_idle_let_others_go_first_unlocking(void)
 {
     NEEDS_LOCK();
     static uint64_t spent;
-    if (settings.schedule < SCHEDULE_LATE || spent > FIRST_ALL || !os_count_other_threads())
+    if (spent > FIRST_ALL || !os_count_other_threads())
         return;
     const uint64_t began = os_clock_us();
     /* A thread that was awake may soon wait for the lock, so the lock is looked at last. */
-    do
+    while ((is_other_awake() || lock_is_wanted()) && os_clock_us() < began + FIRST_EACH)
         lock_wait(SHORT_WAIT);
-    while ((is_other_awake() || lock_is_wanted()) && os_clock_us() < began + FIRST_EACH);
     spent += os_clock_us() - began;
 }

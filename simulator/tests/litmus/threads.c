@@ -30,7 +30,7 @@ LITMUS(threads_handing_over, a, b)
 
 /* A thread tells another one that its data is there, which then uses it in its own stream. The
  * first thread waits for its work before it tells.
- * Schedules: late random:1 random:2 random:3
+ * Schedules: measured late random:1 random:2 random:3
  *
  * WRONG: it waits after it has told, and the other thread's launch seldom comes before the end of
  * that wait: no edge from the first write to the second.
