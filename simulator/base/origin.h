@@ -23,7 +23,10 @@ struct origin {
     int16_t device;
     /* A blocking copy that may return before its bytes have arrived (probe-uploads.txt,
      * measured). */
-    bool returns_early;
+    bool returns_early : 1;
+    /* In a node: a capture has made it; and it is in a child graph or in the body of a conditional
+     * node. */
+    bool is_captured : 1, is_nested : 1;
     /* The number and the site of the graph launch that ran this node, or 0 if it is not a node. */
     uint32_t launch;
     void *launch_site;

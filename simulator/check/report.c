@@ -729,13 +729,26 @@ static void missing_host_wait(const struct origin *first, const struct origin *s
            wait_context(first).text);
 }
 
-static void missing_graph_edge(void)
+static void missing_graph_edge(const struct origin *earlier, const struct origin *later)
 {
-    append(
-        "\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
-        "To do:     while capturing, record an event after the first call, or after the last one "
-        "of its\n             stream that uses the allocation, and make the stream of the second "
-        "wait for it; in a\n             graph built by hand, cudaGraphAddDependencies.");
+    const struct phrase first = phrase("%s (%s)", earlier->call, source_line(earlier)),
+                        second = phrase("%s (%s)", later->call, source_line(later));
+    append("\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
+           "To do:     ");
+    if (earlier->is_captured && later->is_captured)
+        append("while capturing, record an event after %s, or after the last call of its\n"
+               "             stream that uses the allocation, and make the stream of %s\n"
+               "             wait for it before that call.",
+               first.text, second.text);
+    else
+        append("let the node of %s depend on that of %s: name that\n"
+               "             node in the call that adds it, or call cudaGraphAddDependencies before "
+               "cudaGraphInstantiate.%s",
+               second.text, first.text,
+               earlier->is_nested || later->is_nested
+                   ? "\n             Instead of a node in a child graph or a body, take the node "
+                     "that contains it,\n             unless that contains both."
+                   : "");
 }
 
 /* Says what is wrong with a wait in the program. */
@@ -901,7 +914,7 @@ void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
     NEEDS_LOCK();
     report.unordered = true;
     if (s && earlier->launch && earlier->launch == later->launch)
-        missing_graph_edge();
+        missing_graph_edge(earlier, later);
     else if (s && earlier->slot == later->slot)
         missing_kernel_wait(earlier, later);
     else

@@ -239,6 +239,7 @@ void capture_add(struct call *call, struct stream *s, struct task *t)
     t->call = call->origin.call;
     t->site = call->origin.site;
     t->newest_allocation = checker_newest_allocation();
+    t->is_captured = true;
     t->device = m->stream->device;
     struct node *n = graph_add_node(m->capture->graph, t, m->tips, m->count);
     if (t->allocation)

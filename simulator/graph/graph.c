@@ -338,6 +338,7 @@ static struct node *flatten_node(struct flat *flat, const struct node *n, struct
         if (n->task.child)
             last->task.kind = TASK_EMPTY;
         last->task.child = NULL;
+        last->task.is_nested = entry;
     }
     os_free(before.dependencies);
     return last;

@@ -43,6 +43,8 @@ struct task {
     /* The newest allocation when the node was made. No pointer of the node refers to a later
      * one. */
     uint32_t newest_allocation;
+    /* A capture has made the node. Once a graph is flattened: a child graph has it. */
+    bool is_captured, is_nested;
     int device;
     /* The destination of a memset, copy or kernel. */
     char *to;

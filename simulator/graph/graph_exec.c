@@ -266,6 +266,8 @@ static struct call call_of(const struct call *launch, const struct exec_node *p)
     call.origin = (struct origin){.call = p->task.call,
                                   .site = p->task.site,
                                   .number = launch->origin.number,
+                                  .is_captured = p->task.is_captured,
+                                  .is_nested = launch->origin.is_nested || p->task.is_nested,
                                   .launch = launch->made.launch,
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
@@ -446,7 +448,9 @@ static void run_conditional_unlocking(struct call *launch, const struct exec_nod
                                       struct stream *s)
 {
     const struct exec_conditional *c = p->conditional;
+    const bool is_nested = launch->origin.is_nested;
     uint32_t value = value_unlocking(launch, p, s);
+    launch->origin.is_nested = true;
     unsigned body = c->type == cudaGraphCondTypeIf ? !value : value;
     for (unsigned n = 0; c->type == cudaGraphCondTypeWhile && value && !device_sticky_error; n++) {
         if (n == MOST_TURNS)
@@ -461,6 +465,7 @@ static void run_conditional_unlocking(struct call *launch, const struct exec_nod
     }
     if (c->type != cudaGraphCondTypeWhile && body < c->size && !device_sticky_error)
         run_nodes_unlocking(launch, c->bodies[body], s);
+    launch->origin.is_nested = is_nested;
 }
 
 /* Runs the nodes on the launch's stream and its branches. */

@@ -5,7 +5,7 @@
  *
  * WRONG: b forks before a's kernel: the graph has no path from the one kernel to the other.
  * Kind: unordered writes
- * Says: no path of edges leads */
+ * Says: record an event after launch_fill (simulator/tests/litmus/graphs.c: */
 LITMUS(capture_fork, a, b)
 {
     cudaEvent_t fork = event_new();
@@ -50,7 +50,7 @@ LITMUS(graph_join, a, b)
  *
  * WRONG: the second node has no dependency: the edge is missing.
  * Kind: unordered writes
- * Says: cudaGraphAddDependencies */
+ * Says: let the node of */
 LITMUS(graph_built_by_hand, a)
 {
     cudaGraph_t graph;
@@ -67,6 +67,33 @@ LITMUS(graph_built_by_hand, a)
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
+/* A node writes what a node in a child graph has written, and depends on the child graph's node.
+ *
+ * WRONG: it depends on nothing: the edge is missing.
+ * Kind: unordered writes
+ * Says: Instead of a node in a child graph or a body, take the node that contains it, */
+LITMUS(graph_child, a)
+{
+    cudaGraph_t graph, inside;
+    cudaGraphNode_t first, child, second;
+    int *data = device_memory(MiB);
+    struct cudaMemsetParams set = {
+        .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphCreate(&inside, 0));
+    CHECK(cudaGraphAddMemsetNode(&first, inside, NULL, 0, &set)); /* previous access */
+    CHECK(cudaGraphAddChildGraphNode(&child, graph, NULL, 0, inside));
+    IF_WRONG(CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set))); /* access */
+    IF_RIGHT(CHECK(cudaGraphAddMemsetNode(&second, graph, &child, 1, &set)));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(inside));
     CHECK(cudaGraphDestroy(graph));
 }
 
