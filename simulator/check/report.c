@@ -741,14 +741,15 @@ static void missing_graph_edge(const struct origin *earlier, const struct origin
                "             wait for it before that call.",
                first.text, second.text);
     else
-        append("let the node of %s depend on that of %s: name that\n"
-               "             node in the call that adds it, or call cudaGraphAddDependencies before "
-               "cudaGraphInstantiate.%s",
-               second.text, first.text,
-               earlier->is_nested || later->is_nested
-                   ? "\n             Instead of a node in a child graph or a body, take the node "
-                     "that contains it,\n             unless that contains both."
-                   : "");
+        append(
+            "let the node of %s depend on that of %s: name that\n"
+            "             node in the call that adds it, or call cudaGraphAddDependencies before "
+            "cudaGraphInstantiate.%s",
+            second.text, first.text,
+            earlier->is_nested || later->is_nested
+                ? "\n             Instead of a node in a child graph or a body, take the node "
+                  "that contains it,\n             unless that contains both."
+                : "");
 }
 
 /* Says what is wrong with a wait in the program. */

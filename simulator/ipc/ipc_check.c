@@ -31,7 +31,8 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
                                 .stream = origin->stream,
                                 .import = role == IPC_IMPORTER ? id : 0,
                                 .write = write,
-                                .role = (uint8_t)role};
+                                .role = (uint8_t)role,
+                                .code = os_code_of(origin->site)};
     snprintf(access.call, sizeof access.call, "%s", origin->call);
     return access;
 }
@@ -99,8 +100,24 @@ static struct phrase describe_access(const struct ipc_access *access)
     return p;
 }
 
-/* Begins a report. The source line of the other process's call is unknown here, so the kind of
- * hazard takes its place. */
+/* Adds the other access and its line, which is unknown if the process belongs to another user. */
+static void report_access(struct ipc_access access)
+{
+    const char *what = access.kind == IPC_ALLOCATION ? "allocated"
+                     : access.kind == IPC_FREE       ? "freed"
+                     : access.write                  ? "written"
+                                                     : "read";
+    struct os_source_loc place = {.site = &access.code,
+                                  .call = access.call,
+                                  .process = os_process_pid(access.process.process)},
+                         *places[] = {&place};
+    access.call[sizeof access.call - 1] = '\0';
+    os_source_lines(places, 1);
+    report_text("\n  %-10s %s, at %s", what, describe_access(&access).text, place.text);
+}
+
+/* Begins a report. Only its text has the line of the other process's call, because finding that
+ * takes long, so the kind of hazard takes its place. */
 static bool begin_report(enum hazard kind, const struct origin *origin)
 {
     struct origin other = {.call = hazard_name(kind)};
@@ -134,6 +151,7 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
             "%s (%s) and %s touch the same bytes of allocation %u, and nothing orders them.",
             origin->call, report_stream(origin).text, other.text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_access(*earlier);
     report_origin(write ? "written" : "read", origin);
     report_advice(
         is_in_this_process(earlier)
@@ -155,6 +173,7 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
                 report_stream(origin).text, ref.id, describe_access(freed_by).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_access(*freed_by);
     report_origin("used", origin);
     report_advice(
         here ? "free the imported pointer first; then, ordered after that, free the exported "
@@ -247,6 +266,7 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
         report_text("%s (%s) frees allocation %u while %s may still be using it.", origin->call,
                     report_stream(origin).text, ref.id, other.text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_access(*earlier);
     report_origin("freed", origin);
     report_advice(here ? "cudaEventRecord after the last such call of that stream, and "
                          "cudaStreamWaitEvent before this one."
@@ -331,6 +351,8 @@ void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
         return;
     report_text("%s imports an allocation that %s has freed.", origin.call,
                 describe_access(&allocation.freed_by).text);
+    report_access(allocation.freed_by);
+    report_origin("imported", &origin);
     report_advice(
         "the process that exported the allocation may free it only after each importer has "
         "imported it, used it, and freed or closed it.");

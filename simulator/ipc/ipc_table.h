@@ -22,6 +22,7 @@
 
 #include "check/shadow.h"
 #include "ipc/process_clock.h"
+#include "os/os.h"
 #include "sched/stream.h"
 
 /* The pointer that is used: the exporter's own or an imported one. */
@@ -55,6 +56,7 @@ struct ipc_access {
     /* enum ipc_access_kind, enum ipc_role. */
     uint8_t kind, role;
     char call[28];
+    struct os_code code;
 };
 
 struct ipc_allocation {

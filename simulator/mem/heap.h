@@ -29,7 +29,7 @@
 
 #define SHARED_LIST UINT32_MAX /* The slot of the two shared lists. */
 /* The start of a heap's file, for what processes share about the heap. */
-#define HEAP_FILE_HEADER (4 * MiB)
+#define HEAP_FILE_HEADER (8 * MiB)
 
 struct ipc_table;
 struct pool;

@@ -22,45 +22,39 @@
 
 /* ---- sites with callers ---- */
 
-#define CALLERS_MAX 12 /* Assumed: enough to come out of a library of templates, such as CUB. */
 /* The farthest that a caller's frame may begin above a frame (assumed: a function that only passes
  * a call on has a small frame). So nothing is read but the thread's stack. */
 #define FRAME_MAX 4096
 #define SITES_MAX 4096 /* Assumed: a program that is compiled without -O has fewer calls. */
 
-/* The return address of a call and those of its callers, the nearest first, or NULL if unknown.
- * Without frame pointers, the callers may be addresses that are no callers at all. */
-struct site {
-    char *address, *callers[CALLERS_MAX];
-};
-
 /* Needs the lock. Invariant: each site is there once, less than SITE_PROBES after its hash. */
 #define SITE_PROBES 8
-static struct site sites[SITES_MAX + SITE_PROBES];
+static struct os_code sites[SITES_MAX + SITE_PROBES];
 
 static bool is_in_table(const void *site)
 {
     return (uintptr_t)site - (uintptr_t)sites < sizeof sites;
 }
 
-static struct site site_of(void *site)
+struct os_code os_code_of(void *site)
 {
-    return is_in_table(site) ? *(struct site *)site : (struct site){.address = site};
+    NEEDS_LOCK();
+    return is_in_table(site) ? *(struct os_code *)site : (struct os_code){.address = site};
 }
 
-static bool is_same(const struct site *a, const struct site *b)
+static bool is_same(const struct os_code *a, const struct os_code *b)
 {
     return a->address == b->address && !memcmp(a->callers, b->callers, sizeof a->callers);
 }
 
 /* Returns the site's entry in the table, or its address if there is no room. */
-static void *table_entry(const struct site *site)
+static void *table_entry(const struct os_code *site)
 {
     uintptr_t hash = (uintptr_t)site->address;
-    for (size_t i = 0; i < CALLERS_MAX && site->callers[i]; i++)
+    for (size_t i = 0; i < OS_CALLERS && site->callers[i]; i++)
         hash = hash * 31 + (uintptr_t)site->callers[i];
-    struct site *first = &sites[(hash ^ hash >> 12) % SITES_MAX];
-    for (struct site *s = first; s < first + SITE_PROBES; s++) {
+    struct os_code *first = &sites[(hash ^ hash >> 12) % SITES_MAX];
+    for (struct os_code *s = first; s < first + SITE_PROBES; s++) {
         if (!s->address)
             *s = *site;
         if (is_same(s, site))
@@ -83,8 +77,8 @@ READS_FRAMES static inline void *const *caller_of(void *const *frame)
 READS_FRAMES static __attribute__((noinline)) void *site_with_callers(void *address,
                                                                       void *const *frame)
 {
-    struct site site = {.address = address};
-    for (size_t i = 0; i < CALLERS_MAX && (frame = caller_of(frame)); i++)
+    struct os_code site = {.address = address};
+    for (size_t i = 0; i < OS_CALLERS && (frame = caller_of(frame)); i++)
         site.callers[i] = frame[1];
     return table_entry(&site);
 }
@@ -96,12 +90,12 @@ READS_FRAMES void *os_call_site(void *address, void *const *frame)
 
 bool os_call_sites_same_address(void *a, void *b)
 {
-    return site_of(a).address == site_of(b).address;
+    return os_code_of(a).address == os_code_of(b).address;
 }
 
 bool os_site_ignores_result(void *site)
 {
-    return site && os_code_ignores_result(site_of(site).address);
+    return site && os_code_ignores_result(os_code_of(site).address);
 }
 
 /* ---- addr2line ---- */
@@ -120,7 +114,7 @@ static const char *find_program(const char *name, const char *search)
 }
 
 /* For each location: the call's own address, and those of its callers. */
-#define ADDRESSES_MAX (OS_SOURCE_LOC_MAX * (1 + CALLERS_MAX))
+#define ADDRESSES_MAX (OS_SOURCE_LOC_MAX * (1 + OS_CALLERS))
 
 /* Runs addr2line for `n` addresses of one file. For each, the answer has a line with the address,
  * followed by two lines, name and place, for each function there: first the inlined ones, from the
@@ -277,15 +271,66 @@ static void keep_place(const char *line, struct os_source_loc *loc)
     loc->line = (unsigned)strtoul(colon + 1, NULL, 10);
 }
 
-/* Returns the path of the file that dladdr found. The name under which the program was started may
- * not be valid from the current folder. */
-static const char *path_of(const Dl_info *found, char *self, size_t size)
+/* A file with code, and the address at which it begins in its process. */
+struct module {
+    uintptr_t base;
+    char path[1024];
+};
+
+/* Finds the module of an address in another process. Returns false if that is not known. */
+static bool find_module_of(int process, uintptr_t address, struct module *m)
 {
-    if (!access(found->dli_fname, R_OK))
-        return found->dli_fname;
-    ssize_t length = readlink("/proc/self/exe", self, size - 1);
-    self[length > 0 ? length : 0] = '\0';
-    return self;
+    char name[64], line[1200], path[1024];
+    unsigned long from, to, offset;
+    bool found = false;
+    snprintf(name, sizeof name, "/proc/%d/maps", process);
+    FILE *maps = fopen(name, "re");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %1023[^\n]", &from, &to, &offset, path) != 4)
+            continue;
+        if (!offset)
+            m->base = from;
+        found = address >= from && address < to;
+    }
+    if (maps)
+        fclose(maps);
+    snprintf(m->path, sizeof m->path, "%s", found ? path : "");
+    return found;
+}
+
+/* `process` 0: this one. The name under which the program was started may not be valid from the
+ * current folder. */
+static bool find_module(int process, const void *address, struct module *m)
+{
+    Dl_info found;
+    if (process)
+        return find_module_of(process, (uintptr_t)address, m);
+    if (!dladdr(address, &found) || !found.dli_fname)
+        return false;
+    m->base = (uintptr_t)found.dli_fbase;
+    snprintf(m->path, sizeof m->path, "%s", found.dli_fname);
+    if (!access(m->path, R_OK))
+        return true;
+    ssize_t length = readlink("/proc/self/exe", m->path, sizeof m->path - 1);
+    m->path[length > 0 ? length : 0] = '\0';
+    return true;
+}
+
+/* Returns what is to be subtracted from the addresses of a module's code. */
+static uintptr_t start_of(const struct module *m)
+{
+    ElfW(Ehdr) header = {.e_type = ET_DYN};
+    int file = open(m->path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && read(file, &header, sizeof header) < 0)
+        header.e_type = ET_DYN;
+    if (file >= 0)
+        close(file);
+    return header.e_type == ET_EXEC ? 0 : m->base;
+}
+
+static struct os_code code_of(const struct os_source_loc *loc)
+{
+    return loc->process ? *(const struct os_code *)loc->site : os_code_of(loc->site);
 }
 
 static bool is_address(const char *line) { return line && !strncmp(line, "0x", 2); }
@@ -335,38 +380,36 @@ static enum wanted take_frames(char **next, struct os_source_loc *loc, enum want
     return wanted;
 }
 
-/* Stores those addresses of a site that are in the file at `base` in `offsets`. Returns their
- * number. The site's own address is always among them. */
-static size_t offsets_of(const struct site *site, const void *base, uintptr_t start,
+/* Stores the offsets of the addresses of a location that are in the module. Returns their number.
+ * The call's own address is always among them. */
+static size_t offsets_of(const struct os_source_loc *loc, const struct module *m, uintptr_t start,
                          uintptr_t *offsets)
 {
-    Dl_info found;
+    struct os_code code = code_of(loc);
+    struct module other;
     size_t n = 0;
-    offsets[n++] = (uintptr_t)site->address - 1 - start;
-    for (size_t i = 0; i < CALLERS_MAX && site->callers[i]; i++) {
-        if (!dladdr(site->callers[i], &found) || found.dli_fbase != base)
+    offsets[n++] = (uintptr_t)code.address - 1 - start;
+    for (size_t i = 0; i < OS_CALLERS && code.callers[i]; i++) {
+        if (!find_module(loc->process, code.callers[i], &other) || other.base != m->base)
             break;
-        offsets[n++] = (uintptr_t)site->callers[i] - 1 - start;
+        offsets[n++] = (uintptr_t)code.callers[i] - 1 - start;
     }
     return n;
 }
 
-/* Writes the text of locations in one file, which dladdr found. Needs the lock. */
-static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
+/* Writes the text of locations in one module. Needs the lock. */
+static void look_up(const struct module *m, struct os_source_loc **locs, size_t n)
 {
     static char answer[1 << 20];
     static uintptr_t offsets[ADDRESSES_MAX];
-    const ElfW(Ehdr) *header = found->dli_fbase;
-    uintptr_t start = header->e_type == ET_EXEC ? 0 : (uintptr_t)header;
+    const uintptr_t start = start_of(m);
     size_t counts[OS_SOURCE_LOC_MAX], count = 0;
     for (size_t i = 0; i < n; i++) {
-        struct site site = site_of(locs[i]->site);
-        counts[i] = offsets_of(&site, header, start, offsets + count);
+        counts[i] = offsets_of(locs[i], m, start, offsets + count);
         count += counts[i];
     }
-    char self[1024];
-    const char *last = strrchr(found->dli_fname, '/'), *from = path_of(found, self, sizeof self);
-    if (!run_addr2line(from, offsets, count, answer, sizeof answer))
+    const char *last = strrchr(m->path, '/');
+    if (!run_addr2line(m->path, offsets, count, answer, sizeof answer))
         answer[0] = '\0';
     char *next = answer;
     for (size_t i = 0; i < n; i++) {
@@ -375,9 +418,14 @@ static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
         for (size_t k = 1; k < counts[i]; k++)
             wanted = take_frames(&next, locs[i], wanted);
         if (!locs[i]->text[0])
-            snprintf(locs[i]->text, sizeof locs[i]->text, "%.180s+%#lx", last ? last + 1 : from,
-                     (unsigned long)((uintptr_t)site_of(locs[i]->site).address - 1 - start));
+            snprintf(locs[i]->text, sizeof locs[i]->text, "%.180s+%#lx", last ? last + 1 : m->path,
+                     (unsigned long)((uintptr_t)code_of(locs[i]).address - 1 - start));
     }
+}
+
+static bool find_module_of_loc(const struct os_source_loc *loc, struct module *m)
+{
+    return loc->site && find_module(loc->process, code_of(loc).address, m);
 }
 
 void os_source_lines(struct os_source_loc **locs, size_t n)
@@ -386,17 +434,17 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct os_source_loc *together[OS_SOURCE_LOC_MAX];
         size_t same = 0;
-        Dl_info first, other;
+        struct module first, other;
         if (locs[i]->text[0])
             continue;
-        if (!locs[i]->site || !dladdr(site_of(locs[i]->site).address, &first) || !first.dli_fname) {
+        if (!find_module_of_loc(locs[i], &first)) {
             snprintf(locs[i]->text, sizeof locs[i]->text, "an unknown place");
             locs[i]->depends_on_callers = false;
             continue;
         }
         for (size_t k = i; k < n; k++)
-            if (!locs[k]->text[0] && dladdr(site_of(locs[k]->site).address, &other)
-                && other.dli_fbase == first.dli_fbase)
+            if (!locs[k]->text[0] && locs[k]->process == locs[i]->process
+                && find_module_of_loc(locs[k], &other) && other.base == first.base)
                 together[same++] = locs[k];
         look_up(&first, together, same);
     }
@@ -405,11 +453,10 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
 /* Returns whether the code at `site` may have been compiled from this version of the file. */
 static bool is_source_of(int file, const void *site)
 {
-    Dl_info found;
+    struct module m;
     struct stat source, program;
-    char self[1024];
-    if (!dladdr(site, &found) || !found.dli_fname || fstat(file, &source)
-        || stat(path_of(&found, self, sizeof self), &program) || !S_ISREG(source.st_mode))
+    if (!find_module(0, site, &m) || fstat(file, &source) || stat(m.path, &program)
+        || !S_ISREG(source.st_mode))
         return false;
     const struct timespec *a = &source.st_mtim, *b = &program.st_mtim;
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec <= b->tv_nsec);
@@ -423,7 +470,7 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
     int file = loc->file[0] ? open(loc->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0)
         return false;
-    bool is_there = is_source_of(file, site_of(loc->site).address);
+    bool is_there = is_source_of(file, os_code_of(loc->site).address);
     for (ssize_t got; is_there && used < size - 1 && (got = read(file, piece, sizeof piece)) > 0;)
         for (ssize_t i = 0; i < got && used < size - 1; i++) {
             if (line >= loc->line)

@@ -22,6 +22,14 @@ extern void *os_web_site;
 #define OS_CALL_FRAME   __builtin_frame_address(0)
 #endif
 void *os_call_site(void *address, void *const *frame);
+/* What a site stands for: the return address of a call and those of its callers, the nearest first,
+ * or NULL if unknown. Without frame pointers, the callers may be addresses that are no callers at
+ * all. */
+#define OS_CALLERS 12 /* Assumed: enough to come out of a library of templates, such as CUB. */
+struct os_code {
+    char *address, *callers[OS_CALLERS];
+};
+struct os_code os_code_of(void *site);
 
 /* ---- the environment ---- */
 
@@ -210,6 +218,8 @@ void os_expect_faults(void);
 struct os_source_loc {
     void *site;
     const char *call;
+    /* Not 0: the call is of another process, and `site` points to its struct os_code. */
+    int process;
     char text[512];
     /* The file, as the debug information has it, and the line. The file is "" if unknown. */
     char file[512];

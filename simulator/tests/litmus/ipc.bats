@@ -68,8 +68,9 @@ pair() {
 
 @test "an event recorded before the write, or waited for before it is recorded, is no edge" {
     local words="hazard: unordered writes of two processes\. launch_add \(stream 1\) and "
-    words+="process [0-9]+ \(launch_fill, its stream 1\)"
-    pair recorded_after_the_write "$words.*litmus/ipc_pairs.c:[0-9]+" once
+    local other="process [0-9]+ \(launch_fill, its stream 1\)" at="at .*litmus/ipc_pairs.c:[0-9]+"
+    words+=$other
+    pair recorded_after_the_write "$words.*written +$other, $at.*written +launch_add.* $at" once
     pair waited_after_the_record "$words"
 }
 
