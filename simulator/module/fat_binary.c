@@ -104,35 +104,29 @@ static const char *read_text(const struct entry *e, char *text)
     return NULL;
 }
 
-/* Only PTX for `architecture`, which is later than the device's. The sentence stays. */
-static const char *refuse_later(unsigned architecture)
-{
-    static const char format[] =
-        "its PTX is for compute_%u, and the simulated device is a GPU of compute capability %u.%u, "
-        "which runs no PTX of a later architecture than its own: compile with nvcc "
-        "-arch=compute_%u, or without -arch";
-    char *why = os_allocate(sizeof format + 20);
-    sprintf(why, format, architecture, ARCHITECTURE / 10, ARCHITECTURE % 10, ARCHITECTURE);
-    return why;
-}
+/* Why PTX for a later architecture alone does not run. */
+static const char is_later[] =
+    "its PTX is for a later architecture than that of the simulated device, a GPU of compute "
+    "capability 9.0: compile with nvcc -arch=compute_90, or without -arch";
 
 static const char *read_container(const char *data, void (*found)(void *, char *), void *context)
 {
     const struct container *c = (const struct container *)data;
     if (!c || c->magic != CONTAINER_MAGIC)
         return "its device code is of a form that is not known here";
-    const struct entry *best = NULL, *later = NULL;
+    const struct entry *best = NULL;
+    bool any_later = false;
     const char *at = data + c->header_bytes, *end = at + c->bytes;
     while (at < end) {
         const struct entry *e = (const struct entry *)at;
         if (e->kind == KIND_PTX && e->architecture > ARCHITECTURE)
-            later = e;
+            any_later = true;
         else if (e->kind == KIND_PTX && (!best || e->architecture > best->architecture))
             best = e;
         at += e->header_bytes + e->bytes;
     }
-    if (!best && later)
-        return refuse_later(later->architecture);
+    if (!best && any_later)
+        return is_later;
     if (!best)
         return "it has code for GPUs alone and no PTX: compile for an architecture and not for a "
                "code alone, for example nvcc -arch=compute_90, or without -arch";
@@ -227,7 +221,7 @@ static const char *read_ptx(const char *image, void (*found)(void *, char *), vo
     target += strspn(target, " \t");
     unsigned architecture = 0;
     if (sscanf(target, "sm_%u", &architecture) == 1 && architecture > ARCHITECTURE)
-        return refuse_later(architecture);
+        return is_later;
     char *text = os_allocate(strlen(image) + 1);
     strcpy(text, image);
     found(context, text);
