@@ -4,35 +4,31 @@
 
 #include <string.h>
 
-/* The calls whose last argument is the stream, with how many arguments they have; those that create
- * one have its address first. Any other name is a program's own kernel's: sim_launch has the stream
- * first, and between <<< and >>> it is the fourth. */
-static const struct call_form {
+/* The calls by which a program launches a kernel, if it does not write <<< and >>>, and which of
+ * their arguments is the stream. */
+static const struct launch {
     const char *name;
-    unsigned count;
-} calls[] = {{"cudaStreamCreate", 1},
-             {"cudaStreamCreateWithFlags", 0},
-             {"cudaStreamCreateWithPriority", 0},
-             {"cudaFreeAsync", 2},
-             {"cudaGraphLaunch", 2},
-             {"cudaMallocAsync", 3},
-             {"cudaMallocFromPoolAsync", 4},
-             {"cudaMemPrefetchAsync", 5},
-             {"cudaMemcpy2DAsync", 8},
-             {"cudaMemcpyAsync", 5},
-             {"cudaMemcpyPeerAsync", 6},
-             {"cudaMemset2DAsync", 6},
-             {"cudaMemsetAsync", 4},
-             {"launch_add", 4},
-             {"launch_fill", 4},
-             {"launch_hold", 2}};
+    unsigned stream;
+} launches[] = {{"sim_launch", 1},
+                {"cudaLaunchKernel", 6},
+                {"cudaLaunchCooperativeKernel", 6},
+                {"cuLaunchKernel", 9},
+                {"cuLaunchCooperativeKernel", 9}};
 
-static struct call_form form_of(const char *call)
+/* Is it a function of NVIDIA's or of lessons/kernels.h, and no kernel of the program? */
+static bool is_of_library(const char *call)
 {
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (!strcmp(calls[i].name, call))
-            return calls[i];
-    return (struct call_form){.name = NULL};
+    return !strncmp(call, "cuda", 4)
+        || (!strncmp(call, "cu", 2) && call[2] >= 'A' && call[2] <= 'Z')
+        || !strcmp(call, "launch_add") || !strcmp(call, "launch_fill")
+        || !strcmp(call, "launch_hold");
+}
+
+/* Which of a library's function's arguments is the stream; 0: the last one. Those that create a
+ * stream have its address first. */
+static unsigned place_of_stream(const char *call)
+{
+    return strstr(call, "Stream") || strstr(call, "LaunchHostFunc") ? 1 : 0;
 }
 
 static bool is_word(char c)
@@ -60,10 +56,10 @@ static const char *find_call(const char *source, const char *call)
     return found;
 }
 
-/* Returns the last of `count` arguments, which begin at the parenthesis, or the first of several if
- * count is 0; and its length. Returns NULL if there are fewer, or if something in them is not
- * plain. */
-static const char *argument(const char *c, unsigned count, size_t *length)
+/* Returns an argument, counted from 1, or the last one (`number` 0), and its length. The arguments
+ * begin at the parenthesis. Returns NULL if there are fewer, or if something in them is not plain.
+ */
+static const char *argument(const char *c, unsigned number, size_t *length)
 {
     const char *start = c + 1;
     unsigned depth = 0, commas = 0;
@@ -76,12 +72,11 @@ static const char *argument(const char *c, unsigned count, size_t *length)
             break;
         if (*c != ',' || depth != 1)
             continue;
-        if (!count)
+        if (++commas == number)
             break;
-        commas++;
         start = c + 1;
     }
-    if (count ? *c != ')' || commas + 1 != count : *c != ',')
+    if (!*c || (number && commas + (*c == ')') != number))
         return NULL;
     while (start < c && strchr(" \t\r\n", *start))
         start++;
@@ -156,18 +151,26 @@ static bool has_variable_index(const char *text, size_t length)
     return false;
 }
 
-bool stream_variable_find(const char *source, const char *call, char *name, size_t size)
+/* Returns the argument of the function in the first line, or NULL. */
+static const char *argument_of(const char *source, const char *call, unsigned number,
+                               size_t *length)
 {
-    struct call_form form = form_of(call);
-    unsigned count = form.count;
-    const char *c = find_call(source, form.name ? call : "sim_launch");
-    size_t length = 0;
-    const char *of_launch = form.name || c ? NULL : launch_argument(source, &length);
-    name[0] = '\0';
+    const char *c = find_call(source, call);
     while (c && (*c == ' ' || *c == '\t'))
         c++;
-    const char *text = of_launch ? of_launch : c && *c == '(' ? argument(c, count, &length) : NULL;
-    if (text && !strncmp(call, "cudaStreamCreate", strlen("cudaStreamCreate"))
+    return c && *c == '(' ? argument(c, number, length) : NULL;
+}
+
+bool stream_variable_find(const char *source, const char *call, char *name, size_t size)
+{
+    const bool is_kernel = !is_of_library(call);
+    size_t length = 0;
+    const char *text = is_kernel ? launch_argument(source, &length)
+                                 : argument_of(source, call, place_of_stream(call), &length);
+    for (size_t i = 0; is_kernel && !text && i < sizeof launches / sizeof *launches; i++)
+        text = argument_of(source, launches[i].name, launches[i].stream, &length);
+    name[0] = '\0';
+    if (text && strstr(call, "StreamCreate")
         && (*text++ != '&' || !length-- || has_variable_index(text, length)))
         return false;
     if (!text || length >= size || !is_variable(text, length))
