@@ -94,11 +94,36 @@ $(error $(RESEMBLING))
 endif
 endif
 
-# STUDENT="$$name" with an empty variable would otherwise grade the lessons of this workbook.
-ifneq ($(filter line,$(origin STUDENT)),)
-ifeq ($(STUDENT),)
-$(error STUDENT= is empty: name the folder or the ZIP file of a student)
+# A word that is empty (STUDENT="$$name" without a name), or that no command of this call takes,
+# would otherwise change nothing, without a word.
+define expect_word
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(MAKECMDGOALS),$(filter line,$(origin $(1)))),)
+ifeq ($(strip $($(1))),)
+$$(error $(1)= is empty. Give it a value, or leave it out)
 endif
+ifeq ($(filter $(2),$(MAKECMDGOALS)),)
+$$(error make $(MAKECMDGOALS) does not take $(1)=. These do: $(subst %,01,$(filter-out \
+	$(wordlist 2,$(words $(NUMBERS)),$(NUMBERS)),$(2))))
+endif
+endif
+endef
+takes = $(foreach word,$(1),$(eval $(call expect_word,$(word),$(2))))
+$(call takes,FILE,$(NUMBERS) check-% picture-% trace-% clinic-% mine mutant)
+$(call takes,MUTANT,solution-%)
+$(call takes,HINTS,hint-%)
+$(call takes,STUDENT,grade)
+$(call takes,CLASS COURSE ROSTER SSHLOGIN,grade-class)
+$(call takes,NAME,new-lesson mutant)
+$(call takes,KIND ABOUT,mutant)
+$(call takes,LESSON,mutant program)
+$(call takes,OUT,grade grade-class handout gradescope release gpu)
+
+# A file's path alone would not be used: make would say of it that there is nothing to be done.
+PATHS := $(wildcard $(filter %.c %.cu %.cpp %.cc %.zip /% ./% ../%,\
+	$(filter-out build/%,$(MAKECMDGOALS))))
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(PATHS)),)
+$(error make $(MAKECMDGOALS): $(firstword $(PATHS)) is a file or a folder, and no command. Name it \
+	with a word of the command: FILE=, STUDENT= or CLASS=)
 endif
 
 # BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
@@ -116,9 +141,18 @@ endif
 
 # FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc.
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
-ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
-$(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is not a C file (a name ends in .c),there is \
-	no such file))
+ifneq ($(words $(FILE)),1)
+$(error FILE=$(FILE): expected one file, in whose path are no blanks. If these blanks are in its \
+	path: ln -s '$(FILE)' build/mine.c; then FILE=build/mine.c)
+endif
+ifneq ($(wildcard $(FILE)),$(FILE))
+$(error FILE=$(FILE): there is no such file)
+endif
+ifneq ($(wildcard $(FILE)/.),)
+$(error FILE=$(FILE): this is a folder. Name a C file in it)
+endif
+ifeq ($(filter %.c %.cu,$(FILE)),)
+$(error FILE=$(FILE): this is not a C file (a name ends in .c))
 endif
 ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)
 $(error FILE=$(FILE): a check compiles C. `make $(patsubst check-%,%,$(filter \

@@ -6,7 +6,14 @@ expect_c_file() { # expect_c_file FILE
     if [ -d "$1" ]; then
         echo "$1 is a folder, not a C file."
     elif [ ! -f "$1" ]; then
-        echo "$1 does not exist. If it was renamed or deleted: git checkout -- $1 brings it back."
+        case $1 in
+        lessons/* | solutions/*)
+            echo "$1 does not exist. If it was renamed or deleted: git checkout -- $1 brings it" \
+                "back." ;;
+        *) echo "$1 does not exist." ;;
+        esac
+    elif [ ! -r "$1" ]; then
+        echo "$1 cannot be read. Let its owner type: chmod u+r '$1'"
     elif IFS= read -r -d '' _ <"$1"; then
         echo "$1 contains a NUL byte, which a C file must not have. Save it as plain text."
     else

@@ -107,6 +107,34 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_success
 }
 
+@test "a word that is empty, or that the command does not take, is refused; so is a path alone" {
+    local words mine=$BATS_TEST_TMPDIR/mine.c
+    echo 'int main(void) { return 0; }' >"$mine"
+    for words in "check-01 FILE=" "grade STUDENT=" "grade-class CLASS=" "hint-01 HINTS="; do
+        # shellcheck disable=SC2086  # words
+        run as_typed make $words
+        assert_failure 2
+        assert_output --partial "${words##* } is empty."
+    done
+    for words in "grade CLASS=x:grade-class" "repaired-03 FILE=$mine:clinic-01 mine" \
+        "check-01 STUDENT=x:grade" "01 MUTANT=x:solution-01" "list NAME=x:new-lesson"; do
+        # shellcheck disable=SC2086  # words
+        run as_typed make ${words%%:*}
+        assert_failure 2
+        assert_output --regexp "does not take [A-Z]+=. These do: .*${words#*:}"
+    done
+    run as_typed make 01 "$mine"
+    assert_failure 2
+    assert_output --partial "$mine is a file or a folder, and no command."
+    cp "$mine" "$BATS_TEST_TMPDIR/two words.c"
+    run as_typed make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
+    assert_failure 2
+    assert_output --partial "expected one file, in whose path are no blanks."
+    run as_typed make check-01 FILE="$BATS_TEST_TMPDIR"
+    assert_failure 2
+    assert_output --partial "this is a folder."
+}
+
 @test "a lesson that refuses its argument sends to ARGS and not to its file" {
     run as_typed make 02 ARGS=abc BACKEND=simulator
     assert_failure
