@@ -5,9 +5,13 @@ A line for each room of simulator/, one for all, and then the functions that nev
 """
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
+
+from usage import call
 
 
 def counted(notes):
@@ -20,7 +24,13 @@ def counted(notes):
             yield file
 
 
-def main(*all_notes):
+def main(first, *others):
+    if not shutil.which("gcov"):
+        sys.exit("gcov is not installed. It comes with gcc: apt-get install gcc")
+    all_notes = first, *others
+    for notes in all_notes:
+        if not os.path.isfile(notes):
+            sys.exit(f"{notes}: there is no such file. Expected what gcc --coverage writes: x.gcno")
     rooms, never = defaultdict(lambda: [0, 0]), []
     for notes in all_notes:
         for file in counted(notes):
@@ -48,4 +58,5 @@ def main(*all_notes):
     print("\n".join(never))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    call({"": main}, sys.argv[1:])

@@ -12,7 +12,8 @@
 set -eu
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-takes '|where;[a-z-]+' "$@"
+known='clang-format|ruff|shellcheck|oxlint|codespell|proselint|check-jsonschema|hadolint'
+takes "|where;($known)" "$@"
 cd "$(dirname "$0")/.."
 
 where() {

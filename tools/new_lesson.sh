@@ -6,7 +6,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-[[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
+LC_ALL=C   # [a-z] has no letter but these
+[[ $# = 1 && $1 =~ ^[a-z][a-z0-9_]*$ ]] || {
     echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
     exit 2
 }

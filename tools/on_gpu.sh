@@ -3,6 +3,9 @@
 #
 # Its output and exit status are the program's. When it fails, and there is no GPU that it could
 # have used, a sentence says why, and how the same program runs without one.
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '[^;]+(;.*)?' "$@"
 "$@"
 status=$?
 # 2: a wrong argument; 77: this machine cannot run it.

@@ -27,6 +27,8 @@ import zipfile
 from functools import cache
 from pathlib import Path
 
+from usage import call
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "cuda-memory-pools"
 STUDENTS_README = ROOT / "docs/course/handout.md"
@@ -53,7 +55,8 @@ GRADER = """
     tests/lessons/clinic/*/ask.h
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
-    tools/unknown.py tools/usage.sh tools/line_end.txt tools/requirements.txt tools/live_programs.sh
+    tools/unknown.py tools/usage.py tools/usage.sh tools/line_end.txt tools/requirements.txt
+    tools/live_programs.sh
 """
 # What a student has besides: hints, pictures, the clinic, programs of one's own.
 STUDENT = """
@@ -200,10 +203,14 @@ def place_for(what, out):
         tempfile.TemporaryFile(dir=out.parent).close()
     except OSError as error:
         wrong(f"OUT={out}: nothing can be written into {out.parent} ({error.strerror}).")
+    if out.suffix == ".zip" and out.is_dir():
+        wrong(f"OUT={out} is a folder. Name a file that ends with .zip.")
     if what == "gradescope" and out.suffix != ".zip":
         wrong(f"OUT={out}: Gradescope takes a zip file, so give a name that ends with .zip.")
     if what == "handout" and out.suffix in (".tar", ".tgz", ".gz", ".xz", ".bz2", ".7z", ".rar"):
         wrong(f"OUT={out}: a students' copy is a folder or a zip file, whose name ends with .zip.")
+    if what == "release" and out.is_file():
+        wrong(f"OUT={out} is a file. Name a new folder.")
     if what == "release" and out.exists() and not (out / "SHA256SUMS").exists():
         wrong(f"OUT={out}: this folder is no release, and stays as it is. Name a new one.")
     if what == "handout" and out.is_dir() and any(out.iterdir()):
@@ -220,6 +227,8 @@ def place_for(what, out):
 def place(out, *commands):
     """Says where the results will be, or ends with a sentence that they cannot be there."""
     for command in commands:
+        if command not in PLACES:
+            wrong(f"packages.py place: there is no command {command}, only {', '.join(PLACES)}.")
         if command == "release":
             release_text()
         where = place_for(command, out)
@@ -321,18 +330,7 @@ def release(docs, out):
     print(f"{out}: the book as a folder, and\n{sums}", end="")
 
 
-def main(what="", *words):
-    os.chdir(ROOT)
-    commands = {
-        "place": place,
-        "handout": handout,
-        "gradescope": gradescope,
-        "release": release,
-    }
-    if what not in commands:
-        wrong("packages.py: the first word must be " + " or ".join(commands))
-    commands[what](*words)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    os.chdir(ROOT)
+    commands = place, handout, gradescope, release
+    call({each.__name__: each for each in commands}, sys.argv[1:])

@@ -48,6 +48,7 @@ book=build/docs/html/_static
 case ${1:-} in
 write) write "$2"; exit ;;
 grade)
+    [ -f "$2" ] || { echo "progress.sh: there is no file $2. Expected a grade.json." >&2; exit 2; }
     python3 -c 'import json, sys
 for line in json.load(open(sys.argv[1], encoding="utf-8"))["lessons"]:
     if line["status"] != "ungraded":

@@ -244,7 +244,7 @@ build/apt.log). Then run make again, or type:" "    $update && $install"
 run_apt() { # run_apt "sudo "|"" PACKAGE...
     local options=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20
         -o DPkg::Lock::Timeout=120)
-    local as=(env DEBIAN_FRONTEND=noninteractive RES_OPTIONS="timeout:5 attempts:1")
+    local as=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 RES_OPTIONS="timeout:5 attempts:1")
     local variable
     for variable in http_proxy https_proxy no_proxy; do
         [ -z "${!variable:-}" ] || as+=("$variable=${!variable}")

@@ -11,6 +11,8 @@ import sys
 from difflib import get_close_matches
 from pathlib import Path
 
+from usage import call
+
 
 def known_commands():
     """The words that have no number, and what precedes a number: "", "check-", "clinic-"..."""
@@ -54,18 +56,17 @@ def answer(goal, lessons, cases):
     ]
 
 
-def main(what, *words):
-    if what == "variables":
-        names, known = (text.split() for text in words)
-        for name in names:
-            near = get_close_matches(name.upper(), known, n=2, cutoff=0.7)
-            if near and name not in known:
-                print(f"{name}= is not a word that make knows here. Nearest: {', '.join(near)}")
-                break
-        return 0
-    goal, lessons, cases = words
-    print("\n".join(answer(goal, lessons.split(), cases.split())), file=sys.stderr)
-    return 1
+def variables(names, known):
+    for name in names.split():
+        near = get_close_matches(name.upper(), known.split(), n=2, cutoff=0.7)
+        if near and name not in known.split():
+            print(f"{name}= is not a word that make knows here. Nearest: {', '.join(near)}")
+            break
 
 
-sys.exit(main(*sys.argv[1:]))
+def goal(name, lessons, cases):
+    sys.exit("\n".join(answer(name, lessons.split(), cases.split())))
+
+
+if __name__ == "__main__":
+    call({"goal": goal, "variables": variables}, sys.argv[1:])

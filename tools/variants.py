@@ -401,9 +401,11 @@ def replace(file, text):
 # ---- commands ----
 
 
-def starters(rooms):
+def starters(*rooms):
     """Writes the edits of each starter again, after the lesson's file."""
     for room in rooms or sorted(path.name for path in ROOMS.glob("[0-9][0-9]_*")):
+        if not (ROOT / program_of(room)).exists():
+            raise Wrong(f"{program_of(room)} does not exist, so {room} has no starter.")
         text = text_of(file_of(room)) if (ROOT / file_of(room)).exists() else ""
         edits = edits_between(text_of(program_of(room)), text_of(f"lessons/{room}.c"))
         new = with_starter(text or heading(room), edits)
@@ -516,24 +518,23 @@ def first_miss(room, file):
     return missed
 
 
-def main(command="", *given):
-    if command == "make" and given:
-        for file in given:
-            replace(file, source(variant(file)))
-    elif command == "names" and given:
-        room, kind = given[0], (*given[1:], "mutant")[0]
-        names = [each.name for each in variants(room) if each.kind == kind]
-        print("".join(f"{name}\n" for name in names), end="")
-    elif command == "starters":
-        starters(given)
-    elif command == "new" and len(given) in (3, 4):
-        new(*given)
-    else:
-        raise Wrong(__doc__)
+def make(first, *others):
+    for file in first, *others:
+        replace(file, source(variant(file)))
+
+
+def names(room, kind="mutant"):
+    if kind not in KINDS:
+        raise Wrong(f"There is no kind {kind}. The kinds are: {' '.join(KINDS)}")
+    for each in variants(room):
+        if each.kind == kind:
+            print(each.name)
 
 
 if __name__ == "__main__":
+    from usage import call  # others import this file from another folder
+
     try:
-        main(*sys.argv[1:])
+        call({"make": make, "names": names, "starters": starters, "new": new}, sys.argv[1:])
     except (OSError, UnicodeError) as why:
         sys.exit(str(why))

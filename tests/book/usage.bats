@@ -33,11 +33,17 @@ scripts() {
     for command in "tools/test.sh all" "tools/setup.sh everything" "tools/format.sh when" \
         "tools/watch.sh 04" "tests/grading/grade.sh 04" "tests/grading/grade.sh class collect 1" \
         "tools/picture.sh paint 04 x" "tools/gpu/record.py walk" "tools/mine.sh x" \
-        "tools/progress.sh 04_release_threshold done"; do
+        "tools/progress.sh 04_release_threshold done" "tools/format.sh where gcc" \
+        "tools/new_lesson.sh two words" "bash tools/on_gpu.sh" \
+        "python3 -SB tools/coverage.py" "python3 -SB tools/unknown.py goal" \
+        "python3 -SB tools/variants.py new 06" "python3 -SB tools/packages.py place"; do
         # shellcheck disable=SC2086  # words
         run env WORKBOOK_PROGRESS=none timeout 20 $command
-        [ "$status" = 2 ] || complain "$command: status $status: $output"
+        [[ $status = 2 && $output != *Traceback* ]] ||
+            complain "$command: status $status: $output"
     done
+    run env -u WORKBOOK_PROGRESS tools/progress.sh grade no.json
+    assert_equal "$status" 2
     run tools/test.sh --help
     assert_equal "$status" 2
     assert_line --partial "test.sh does not know these words: --help."
