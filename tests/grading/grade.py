@@ -64,8 +64,9 @@ class Grading:
         if not re.fullmatch("[0-9]{1,9}", seed):
             fail(f"SEED={seed}: give a whole number with at most nine digits, or draw.")
         self.seed = seed
-        self.jobs = asked_number("JOBS") or len(os.sched_getaffinity(0))
         self.names, self.is_empty = settings_of_grading(), False
+        jobs = asked_number("JOBS") or len(os.sched_getaffinity(0))
+        self.jobs = min(jobs, len(self.names))
         self.source, self.folder = self.home / "lessons", "lessons"
         if self.student:
             self.source = self.found_source()
@@ -107,14 +108,14 @@ class Grading:
             source = (named if len(named) == 1 else folders)[0]
             self.note(f"its files are in {os.path.relpath(source, self.student)}.")
             return Path(source)
-        archive = first_archive(self.student)
         if folders:
-            shown = ", ".join(os.path.relpath(x, self.student) for x in folders)
-            self.elsewhere = (
-                " Several folders have files with lessons' names, so none was chosen: "
-                f"{printable(shown)}."
+            shown = [printable(os.path.relpath(x, self.student)) for x in folders]
+            fail(
+                f"STUDENT={self.named}: several folders have files with lessons' names, so nothing "
+                f"was graded: {', '.join(shown)}. Name one: STUDENT={self.named}/{shown[0]}"
             )
-        elif archive:
+        archive = first_archive(self.student)
+        if archive:
             why = self.left_out.get(archive)
             does = f" which cannot be unpacked: {str(why).rstrip('.')}" if why else ": unpack it"
             self.elsewhere = f' There is an archive, "{printable(archive)}"{does}.'

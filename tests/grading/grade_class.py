@@ -264,7 +264,8 @@ def command(asked, settings, mask):
         options += ["--jobs", str(asked.jobs or "100%")]
         return [*options, f"cd {shlex.quote(os.getcwd())} && {given} {words}", "{}"]
     # Run one more than there are processors, because a grading waits now and then.
-    options += ["--jobs", str(asked.jobs or len(os.sched_getaffinity(0)) + 1)]
+    jobs = asked.jobs or len(os.sched_getaffinity(0)) + 1
+    options += ["--jobs", str(min(jobs, len(asked.students)))]
     return [*options, shlex.join([*map(str, PYTHON), HERE, ".", mask, "student"]), "{}"]
 
 

@@ -377,14 +377,15 @@ END
     assert_line --partial "/empty: nothing was handed in: it has no file with a lesson's name."
     refute_output --partial "No file"
     assert_line --partial "points"
-    # With files in two folders, none is chosen.
+    # With files in two folders, nothing is graded: 0 points would be wrong.
     mkdir "$student"/{one,two}
     cp solutions/08_stream_order.c "$student/one"
     cp solutions/08_stream_order.c "$student/two"
     rm -r "$student/lessons"
-    handed_in "06_trim.c does not exist. Several folders have files with lessons' names, \
-so none was chosen: one, two." . \
-        "Several folders have files with lessons' names, so none was chosen: one, two." 0
+    grade STUDENT="$student" tests/grading/grade.sh
+    assert_failure 2
+    assert_line "STUDENT=$student: several folders have files with lessons' names, so nothing was \
+graded: one, two. Name one: STUDENT=$student/one"
     # An archive that is none of ZIP's is named.
     rm -r "${student:?}"/*
     mkdir "$student/in here"

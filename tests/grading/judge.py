@@ -257,6 +257,8 @@ def main():
     first = given.first or given.form == "first"
     if not re.fullmatch("[0-9]{1,2}", given.step):
         raise Wrong(f"STEP={given.step}: expected the number of a section of the lesson's page.")
+    if not re.fullmatch("[0-9]{0,9}", seed := os.environ.get("SEED", "")):
+        raise Wrong(f"SEED={seed}: expected a whole number with at most nine digits.")
     found = judge(given.name, given.file, first, step=int(given.step))
     if given.form == "json":
         json.dump(found, sys.stdout)

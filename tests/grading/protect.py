@@ -63,7 +63,8 @@ def own_cgroup(folder, number=""):
     def limited(*words):
         for name in words:
             try:
-                (new / name).write_text(str(0 if "swap" in name else MEMORY))
+                with (new / name).open("r+") as file:  # it makes none where this is no cgroup
+                    file.write(str(0 if "swap" in name else MEMORY))
             except OSError:
                 return False
         return True

@@ -29,14 +29,14 @@ build() {
 
 # compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder. To compile one
 # takes longer than the test that runs it, so it is kept in build/, with its sources, by their bytes
-# and names, the options, the headers that it may include, and this. The test goes on there, because
-# its lines have the paths of that folder.
+# and names, the options, the headers that it may include, this workbook's place, and this. The test
+# goes on there, because its lines have the paths of that folder.
 compiled() {
     local kept sources
     need_nvcc
     mapfile -t sources < <(find . -name '*.cu' -o -name '*.h' | LC_ALL=C sort)
     kept=$({
-        printf '%s\n' "${sources[@]}" "$@" && "$NVCC" --version
+        printf '%s\n' "$ROOT" "${sources[@]}" "$@" && "$NVCC" --version
         cat "${sources[@]}" "$1" "$ROOT"/{lessons,simulator/tests{,/unit/kernels}}/*.h \
             "${BASH_SOURCE[0]}"
     } | sha1sum)

@@ -220,10 +220,6 @@ class Student:
         ]
         if others:
             yield f"not under a lesson's name: {', '.join(others)}"
-        if elsewhere := re.search(
-            r"Several folders .*", " ".join(line["sentence"] or "" for line in self.lessons[:1])
-        ):
-            yield elsewhere[0].rstrip(".")
         if archive := re.search(
             r'There is an archive, (".*?")(?:: unpack it| which (cannot be unpacked: .*))\.',
             " ".join(line["sentence"] or "" for line in self.lessons[:1]),
