@@ -221,7 +221,8 @@ build/cuda/found: FORCE | $(if $(call asks_for,handout gradescope release),place
 	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages handout release),pages) \
 		$(call asks_for,grade-class) $(call asks_for,grade) \
-		$(if $(call asks_for,check-% watch),check) build)
+		$(if $(call asks_for,check-% watch),check) \
+		$(if $(call asks_for,mine picture-% trace-% mutant gradescope coverage bench),write) build)
 build/gpu/nvcc: FORCE
 	@bash tools/setup.sh gpu
 build/nvcc/nvcc: FORCE | build/cuda/found

@@ -80,7 +80,7 @@ against() {
     [ "$words" = 0 ]
 }
 
-[ -e build/cuda/include/crt/host_defines.h ] || bash tools/setup.sh build || exit 1
+bash tools/setup.sh write || exit 1
 if [ $# = 0 ]; then
     fetch 12.2 manylinux1_x86_64
     fetch 13.5 manylinux2014_x86_64

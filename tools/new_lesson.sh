@@ -24,6 +24,9 @@ same=$(compgen -G "lessons/[0-9][0-9]_$1.c") && {
     echo "make new-lesson: $1 has ${#1} characters. The name of a lesson has at most 24." >&2
     exit 1
 }
+# shellcheck source=tools/c_file.sh
+source tools/c_file.sh
+expect_room lessons solutions docs tests/lessons >&2 || exit 1
 
 # program STATEMENT: prints the lesson's program, with this where the student's part is
 program() {

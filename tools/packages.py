@@ -181,10 +181,14 @@ def mode_of(data):
 def write_zip(files, out):
     """A zip file with these files, sorted; its bytes depend on nothing else but the commit."""
     new = out.with_name(f"{out.name}.{os.getpid()}")
-    with zipfile.ZipFile(new, "w") as archive:
-        for name in sorted(files):
-            put(archive, name, files[name])
-    new.replace(out)
+    try:
+        with zipfile.ZipFile(new, "w") as archive:
+            for name in sorted(files):
+                put(archive, name, files[name])
+        new.replace(out)
+    except OSError:
+        new.unlink()
+        raise
 
 
 def put(archive, name, data, how=zipfile.ZIP_DEFLATED):
@@ -333,4 +337,7 @@ def release(docs, out):
 if __name__ == "__main__":
     os.chdir(ROOT)
     commands = place, handout, gradescope, release
-    call({each.__name__: each for each in commands}, sys.argv[1:])
+    try:
+        call({each.__name__: each for each in commands}, sys.argv[1:])
+    except OSError as why:
+        wrong(f"{why.filename or 'The package'}: {why.strerror}. Nothing was made.")

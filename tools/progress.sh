@@ -14,13 +14,13 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-takes '(clinic/)?[0-9][0-9]_[a-z0-9_]+;(passed|begun)|(grade|write);[^-;][^;]*' "$@"
+takes '[0-9][0-9]_[a-z0-9_]+;(passed|begun)|(grade|write);[^-;][^;]*' "$@"
 cd "${0%/*}/.." || exit 1
 [ "${WORKBOOK_PROGRESS:-}" != none ] || [ "${1:-}" = write ] || exit 0
 notes=build/progress
 
 note() { # note NAME STATE [POINTS OF]
-    mkdir -p "$notes" && printf '%s\n' "${*:2}" >"$notes/$1"
+    mkdir -p "$notes" && printf '%s\n' "${*:2}" >"$notes/.$1" && mv "$notes/.$1" "$notes/$1"
 }
 
 write() { # write FILE
@@ -55,7 +55,7 @@ for line in json.load(open(sys.argv[1], encoding="utf-8"))["lessons"]:
         state = "passed" if line["points"] == line["possible"] else "begun"
         print(line["lesson"], state, line["points"], line["possible"])' "$2" |
         while read -r name state points of; do note "$name" "$state" "$points" "$of"; done ;;
-[0-9]*) note "$1" "$2" ;;
+[0-9]*) note "$1" "$2" || exit ;;
 *) echo "progress.sh: the argument must be a lesson, grade or write." >&2; exit 2 ;;
 esac
 [ ! -d "$book" ] || write "$book/passed.js"

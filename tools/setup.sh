@@ -3,6 +3,7 @@
 #
 #   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
 #                            (build/cuda/include)
+#   setup.sh write           the same, where a command is of no use if build/ cannot be written to
 #   setup.sh check           the same, and Python, in which the checks are written
 #   setup.sh grade           the same, and where it can be installed bubblewrap, without which a
 #                            grader reports what it cannot promise
@@ -30,7 +31,7 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-words='build|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples'
+words='build|write|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples'
 takes "$words|gpu|cuda|pictures|backend(;.*)?" "$@"
 cd "${0%/*}/.." || exit 1
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -652,10 +653,10 @@ cuda() {
     note "$chosen" build/nvcc/nvcc
 }
 
-case ${1:-} in build | check | grade*) check_addresses "$1" ;; esac
+case ${1:-} in build | write | check | grade*) check_addresses "$1" ;; esac
 [ "${1:-}" = backend ] || { check_proc && check_places "${1:-}"; }
 case ${1:-} in
-build) build ;;
+build | write) build ;;
 live)
     install_missing compile emcc
     mkdir -p build/live

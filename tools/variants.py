@@ -394,8 +394,12 @@ def replace(file, text):
     file = ROOT / file
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f"{file.name}.{os.getpid()}")
-    new.write_text(text, encoding="utf-8")
-    new.replace(file)
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(file)
+    except OSError as why:
+        new.unlink(missing_ok=True)
+        raise Wrong(f"{file} cannot be written: {why.strerror}.") from why
 
 
 # ---- commands ----
@@ -536,5 +540,7 @@ if __name__ == "__main__":
 
     try:
         call({"make": make, "names": names, "starters": starters, "new": new}, sys.argv[1:])
-    except (OSError, UnicodeError) as why:
-        sys.exit(str(why))
+    except OSError as why:
+        sys.exit(f"{why.filename}: {why.strerror}")
+    except UnicodeError as why:
+        sys.exit(f"A file of C must be UTF-8 text: {why}")
