@@ -444,6 +444,23 @@ needs one of these two."
     assert_output --partial "python3 is Python 3.6.8, and the checks need Python 3.9 or later."
 }
 
+@test "a Python without ensurepip or venv, which Debian packs by itself: the package to install" {
+    local lacks
+    stub apt-get
+    for lacks in ensurepip venv; do
+        # Its pip works, but with no such module an environment cannot be made.
+        stub python3 "case \"\$*\" in
+*find_spec*) exec $(python3 -c 'import sys; print(sys.executable)') -ISc \"import sys
+sys.modules['$lacks'] = None
+\$2\" ;;
+esac"
+        set_up docs
+        assert_failure
+        assert_line "Missing: python3-venv. Type this as root, then run make again:"
+        refute [ -e "$machine/copy/build/venv" ]
+    done
+}
+
 @test "what cannot be fetched: network, index, disk or hash, and pip's own lines are in a log" {
     local words
     declare -A says=(
