@@ -11,7 +11,7 @@ attacks() { python3 -SB tests/grading/attacks/attacks.py "$@"; }
 @test "some cheats, in the check alone" {
     CHECK_SEAL=1 run python3 -SB - "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
         forge_by_descriptor/17 close_stderr/17 quiet_check/02 ending_function/02 system_call/08 \
-        many_symbols/08 versioned_getenv/08 remap_settings/08 loader_list/08 loader_table/08 \
+        remap_settings/08 loader_list/08 loader_table/08 \
         <<'PYTHON'
 import os
 import sys
@@ -214,7 +214,7 @@ FILES
     local name chosen=()
     export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out SEED=1
     for name in $(attacks names cheats); do [ "$name" = starter ] || chosen+=("$name"); done
-    [ "${#chosen[@]}" -gt 40 ] || miss "There are only these cheats: ${chosen[*]}"
+    [ "${#chosen[@]}" -gt 30 ] || miss "There are only these cheats: ${chosen[*]}"
     mkdir -p "$CLASS/ada"
     cp solutions/06_trim.c "$CLASS/ada" # which a cheat includes
     attacks hand-in "$CLASS" "${chosen[@]}" >"$BATS_TEST_TMPDIR/files"

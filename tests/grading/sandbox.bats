@@ -348,7 +348,7 @@ as_said() {
 
 @test "no file makes its own lesson ungraded, by its size, its journal or its words" {
     local line files student=$BATS_TEST_TMPDIR/attack1 out=$BATS_TEST_TMPDIR/out
-    attacks hand-in "$BATS_TEST_TMPDIR" big_text sections long_symbol fake_end long_journal \
+    attacks hand-in "$BATS_TEST_TMPDIR" fake_end long_journal \
         >"$BATS_TEST_TMPDIR/files"
     mapfile -t files <"$BATS_TEST_TMPDIR/files"
     [ "$OWN_SANDBOX" = bubblewrap ] || export SANDBOX=none
@@ -358,7 +358,7 @@ as_said() {
     # shellcheck disable=SC2086  # words
     for line in "${files[@]}"; do as_said $line "$out/grade.json"; done
     run jq '.lessons | length, map(select(.status == "ungraded"))' "$out/grade.json"
-    assert_output $'6\n[]'
+    assert_output $'3\n[]'
     # A journal that was cut is counted the same each time.
     run jq -r '[.lessons[].sentence | select(contains("The most frequent is"))]
         | length, (unique | length)' "$out/grade.json"
@@ -549,10 +549,9 @@ beside_hostile() {
         grep -vxE 'spinning_sessions|threads|fork_bomb|large_array|touch_3_gib')" env
 }
 
-# The cases whose end depends on who grades: they make or signal processes, print, need much memory,
-# or let the compiler read a file. The others are refused when they are compiled, whoever grades.
-AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes include_pipe \
-    include_terminal touch_3_gib)
+# The cases whose end depends on who grades: they make processes, print, need much memory, or let the
+# compiler read a file. The others are refused when they are compiled, whoever grades.
+AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb include_pipe touch_3_gib)
 # bats test_tags=long
 @test "hostile files get no point and change no byte of a neighbor's grade, as an ordinary user" {
     need_sandbox
