@@ -129,21 +129,14 @@ END
 
 # The bit of cudaHostAllocWriteCombined means something else for registered memory.
 @test "the host writes to pinned memory of any flag while a copy reads it: reported" {
-    cat >again.c <<'END'
-#include <cuda_runtime_api.h>
-#include <stdlib.h>
-int main(int argc, char **argv)
-{
+    main_of again.c <<'END'
     char *staging, *data;
     cudaHostAlloc((void **)&staging, 8192, (unsigned)atoi(argv[argc - 1]));
     cudaMalloc((void **)&data, 8192);
     cudaMemcpyAsync(data, staging, 8192, cudaMemcpyHostToDevice, 0);
     *staging = 2;
     cudaFree(data), cudaFreeHost(staging);
-    return 0;
-}
 END
-    build again.c
     local flags
     for flags in 0 1 2 4 7; do
         run bounded ./program $flags
@@ -156,20 +149,14 @@ END
     "${CC:-gcc}" -shared -fPIC "$ROOT/simulator/tests/unit/page64.c" -ldl -o page64.so
     as_without ./page64.so
     # A pinned buffer shares no page with others, however large pages are.
-    cat >early.c <<'END'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of early.c <<'END'
     int *gap, *buffer, *data;
     cudaMallocHost((void **)&gap, 4), cudaMallocHost((void **)&buffer, 4);
     cudaMalloc((void **)&data, 4);
     cudaMemcpyAsync(data, buffer, 4, cudaMemcpyHostToDevice, 0);
     *buffer = 2;
     cudaFree(data), cudaFreeHost(buffer), cudaFreeHost(gap);
-    return 0;
-}
 END
-    build early.c
     LD_PRELOAD=./page64.so run bounded ./program
     [ "$status" = 3 ]
     assert_output --partial "hazard: host write not ordered after a read."
@@ -190,10 +177,7 @@ END
 }
 
 @test "cudaMemSetMemPool: nothing for the current NUMA node, and no destroyed pool of a device" {
-    cat >current.c <<'END'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of current.c <<'END'
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location = {cudaMemLocationTypeDevice, 0}};
     struct cudaMemLocation numa = {cudaMemLocationTypeHostNumaCurrent, 0};
@@ -203,9 +187,7 @@ int main(void)
         return 1;
     cudaMemPoolDestroy(pool);
     return cudaMemSetMemPool(&props.location, props.allocType, pool);
-}
 END
-    build current.c
     run ./program
     [ "$status" = 3 ]
     assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \

@@ -69,18 +69,13 @@ setup_file() {
 }
 
 @test "a handle of a destroyed graph is named" {
-    cat >gone.c <<'END'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of gone.c <<'END'
     cudaGraph_t g;
     cudaGraphExec_t x;
     cudaGraphCreate(&g, 0);
     cudaGraphDestroy(g);
     return cudaGraphInstantiate(&x, g, 0);
-}
 END
-    build gone.c
     run ./program
     [ "$status" = 3 ]
     assert_output --partial "hazard: bad handle. cudaGraphInstantiate was given a graph that is \

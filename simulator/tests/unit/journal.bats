@@ -74,11 +74,7 @@ C
 }
 
 @test "an allocation, a free, a record and a wait say when their turn came" {
-    cat >turns.c <<'C'
-#include <cuda_runtime_api.h>
-#include "kernels.h"
-int main(void)
-{
+    main_of turns.c <<'C'
     cudaStream_t first, second;
     cudaEvent_t event, never;
     int *a, *b, *c, *open;
@@ -108,9 +104,7 @@ int main(void)
     cudaEventDestroy(event);
     cudaEventDestroy(never);
     return cudaDeviceSynchronize();
-}
 C
-    build turns.c
     journal
     # After the gate opens: the free when the fill has ended, later the record, then its waiter.
     said '(map(select(.did == "turn")) | INDEX(.of)) as $turns
@@ -138,11 +132,7 @@ C
 }
 
 @test "a hazard names both accesses, and both calls by number" {
-    cat >hazards.c <<'C'
-#include <cuda_runtime_api.h>
-#include "kernels.h"
-int main(void)
-{
+    main_of hazards.c <<'C'
     cudaStream_t first, second;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -166,10 +156,7 @@ int main(void)
     cudaDeviceSynchronize();
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
-    return 0;
-}
 C
-    build hazards.c
     journal 3
     said '.[] | select(.did == "hazard") | $calls["\(.earlier)"] as $earlier
         | $calls["\(.later)"] as $later
@@ -243,11 +230,7 @@ C
 }
 
 @test "a number of any length is the program's own" {
-    cat >numbers.c <<'C'
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-int main(void)
-{
+    main_of numbers.c <<'C'
     for (size_t power = 1, digits = 1; digits <= 20; digits++, power *= 10)
         for (int i = -1; i < 2; i++) {
             void *nothing;
@@ -262,10 +245,7 @@ int main(void)
             if (nothing)
                 cudaFreeAsync(nothing, 0);
         }
-    return 0;
-}
 C
-    build numbers.c
     journal
     run sed -n 's/.*"call":"cudaMallocAsync".*"bytes":\([0-9]*\),.*/\1/p' journal
     assert_output "$(cat out)"
@@ -276,11 +256,7 @@ C
 }
 
 @test "a program that dies of a bad address leaves its whole journal" {
-    cat >dies.c <<'C'
-#include <cuda_runtime_api.h>
-#include <string.h>
-int main(int argc, char **argv)
-{
+    main_of dies.c -O0 <<'C'
     char *volatile bad = (char *)8;
     cudaStream_t stream;
     void *data = NULL, *pooled;
@@ -298,9 +274,7 @@ int main(int argc, char **argv)
     case 4: cudaMemcpy(data, bad, 4096, cudaMemcpyHostToDevice); break;
     }
     return argv[0] == NULL;
-}
 C
-    build dies.c -O0
     local arguments
     for arguments in "" "1" "1 2" "1 2 3"; do
         status=0
@@ -316,10 +290,7 @@ C
 }
 
 @test "a copy that is given another direction than its own says both" {
-    cat >directions.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of directions.c <<'C'
     int *data, *other, *pinned, *managed, pageable = 0;
     cudaMalloc((void **)&data, 4);
     cudaMalloc((void **)&other, 4);
@@ -337,10 +308,7 @@ int main(void)
     cudaFreeHost(pinned);
     cudaFree(other);
     cudaFree(data);
-    return 0;
-}
 C
-    build directions.c
     journal
     said '.[] | select(.kind) | "\(.kind) \(.given // "")"' "DeviceToHost HostToDevice" \
         "HostToDevice DeviceToDevice" "DeviceToDevice HostToDevice" "DeviceToHost " \

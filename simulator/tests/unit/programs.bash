@@ -27,6 +27,31 @@ build() {
         -o program
 }
 
+# main_of FILE [OPTION...]: writes the body of a main to the file, and compiles ./program from it
+main_of() {
+    cat >"$1"
+    build_main "$@"
+}
+build_main() {
+    cat >"main.${1##*.}" <<END
+#include <cuda_runtime.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "kernels.h"
+int main(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+#include "$PWD/$1"
+}
+END
+    build "main.${1##*.}" "${@:2}"
+}
+
 # compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder. To compile one
 # takes longer than the test that runs it, so it is kept in build/, with its sources, by their bytes
 # and names, the options, the headers that it may include, this workbook's place, and this. The test

@@ -33,9 +33,6 @@ lacks() {
 
 @test "C++ overloads: reports name the program's line and variable, at -O0 to -O2" {
     cat >overloads.cpp <<'C'
-#include <cuda_runtime.h>
-int main()
-{
     cudaStream_t first, second;
     cudaStreamCreate(&first);
     cudaStreamCreate(&second);
@@ -46,8 +43,6 @@ int main()
     cudaMallocAsync(&third, 4096, second);
     cudaDeviceSynchronize();
     cudaFree(data);
-    return 0;
-}
 C
     local compiler level how
     for compiler in g++ clang++; do
@@ -55,12 +50,12 @@ C
         for level in -O0 -O1 -O2 "-O2 -fno-omit-frame-pointer"; do
             how="$compiler $level"
             # shellcheck disable=SC2086
-            CXX=$compiler build overloads.cpp $level
+            CXX=$compiler build_main overloads.cpp $level
             reported
-            names "cudaMallocAsync, stream 1 (first), at overloads.cpp:8" \
-                "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:8)" \
-                "cudaMallocAsync, stream 1 (first), at overloads.cpp:10" \
-                "cudaMallocAsync, stream 2 (second), at overloads.cpp:11"
+            names "cudaMallocAsync, stream 1 (first), at overloads.cpp:5" \
+                "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:5)" \
+                "cudaMallocAsync, stream 1 (first), at overloads.cpp:7" \
+                "cudaMallocAsync, stream 2 (second), at overloads.cpp:8"
             lacks cuda_runtime.h "more time"
             [ "$(grep -c '^hazard: leak' <<<"$errors")" = 2 ] ||
                 complain "$how: not two leaks, of two lines:" "$errors"
@@ -71,20 +66,15 @@ C
 
 @test "C++ overloads: one line that is reported again and again is reported once, and counted" {
     cat >again.cpp <<'C'
-#include <cuda_runtime.h>
-int main()
-{
     float *data;
     for (int i = 0; i < 50; i++)
         cudaMallocAsync(&data, 4096, 0);
-    return 0;
-}
 C
     local how
     for how in -O0 -O2; do
-        build again.cpp $how
+        build_main again.cpp $how
         reported
-        names "found 49 more times: leak, cudaMallocAsync at again.cpp:6."
+        names "found 49 more times: leak, cudaMallocAsync at again.cpp:3."
         [ "$(grep -c '^hazard' <<<"$errors")" = 1 ] || complain "$how: not one report:" "$errors"
     done
     finish
@@ -180,38 +170,29 @@ C
 
 @test "without -g a report gives offsets, and the hint to compile with it once" {
     cat >plain.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
     void *data;
     cudaStream_t s, t;
     cudaStreamCreate(&s);
     cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     cudaMallocAsync(&data, 4096, s);
     cudaMemsetAsync(data, 0, 4096, t);
-    return 0;
-}
 C
     local how=plain
-    build plain.c -g0
+    build_main plain.c -g0
     reported
     names "at program+0x"
     [ "$(grep -c '^hazard' <<<"$errors")" = 2 ] || complain "Not two reports:" "$errors"
     [ "$(grep -c -- -g <<<"$errors")" = 1 ] || complain "Not one hint:" "$errors"
-    build plain.c
+    build_main plain.c
     reported
     lacks "compile with -g"
     finish
 }
 
 @test "the summary names the wait that covers several reports, if one does, in short lines" {
-    cat >waits.c <<'C'
-#include <cuda_runtime_api.h>
-int main(int argc, char **argv)
-{
+    main_of waits.c <<'C'
     char *p, *q;
     cudaStream_t first, second;
-    (void)argv;
     cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
     cudaMalloc((void **)&p, 64);
@@ -224,10 +205,7 @@ int main(int argc, char **argv)
     cudaDeviceSynchronize();
     cudaFree(p);
     cudaFree(q);
-    return 0;
-}
 C
-    build waits.c
     local how=summary
     SIM_SUMMARY=on SIM_REPORT=report reported
     [ "$(wc -L <err)" -le 100 ] || complain "A line is longer than 100 columns:" "$errors"
@@ -237,8 +215,8 @@ C
         "$(sed '/^simulated device/,$d' err | xargs)" ] || complain "Other words:" "$errors"
     errors=$(tr -s '\n ' ' ' <err)
     names "reported: 2 hazards; one wait covers both: cudaEventRecord(event, first) after \
-cudaMemsetAsync (waits.c:13), then cudaStreamWaitEvent(second, event, 0) before cudaMemsetAsync \
-(waits.c:14)."
+cudaMemsetAsync (waits.c:9), then cudaStreamWaitEvent(second, event, 0) before cudaMemsetAsync \
+(waits.c:10)."
     # Here the second stream is at work before the first has its last call.
     status=0
     SIM_SUMMARY=on timeout 20 ./program more 2>err || status=$?
@@ -248,7 +226,7 @@ cudaMemsetAsync (waits.c:13), then cudaStreamWaitEvent(second, event, 0) before 
     lacks "one wait"
     # With a third report between the same streams it covers these, too.
     sed -Ei 's/&q, 64/\&q, 128/; s/(.*)\(q(, ., 64, .*)/&\n\1(q + 64\2/' waits.c
-    build waits.c
+    build_main waits.c
     SIM_SUMMARY=on reported
     errors=$(tr -s '\n ' ' ' <err)
     names "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
@@ -386,10 +364,7 @@ C
 }
 
 @test "the same two lines in other streams: each pair of streams needs a wait of its own" {
-    cat >fan.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of fan.c <<'C'
     char *data;
     cudaStream_t join, work[3];
     cudaStreamCreateWithFlags(&join, cudaStreamNonBlocking);
@@ -404,13 +379,11 @@ int main(void)
     }
     cudaDeviceSynchronize();
     return cudaFree(data);
-}
 C
-    build fan.c
     local how=fan
     SIM_SUMMARY=on reported
     errors=$(tr -s '\n ' ' ' <err)
-    names "found 2 more times: unordered writes, cudaMemsetAsync at fan.c:13. Other streams were \
+    names "found 2 more times: unordered writes, cudaMemsetAsync at fan.c:10. Other streams were \
 in it, too. An event keeps only its last record, so each pair of streams needs a record, and then \
 at once its wait."
     names "reported: 2 hazards."
@@ -424,10 +397,7 @@ at once its wait."
 }
 
 @test "in a loop a wait belongs before the next time of a call that stands above the other one" {
-    cat >round.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of round.c <<'C'
     int *host, *data;
     cudaStream_t load, work;
     cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking);
@@ -442,25 +412,19 @@ int main(void)
     cudaDeviceSynchronize();
     cudaFree(data);
     return cudaFreeHost(host);
-}
 C
-    build round.c
     local how=loop
     reported
     errors=$(tr -s '\n ' ' ' <err)
-    names "cudaStreamSynchronize(work) after cudaMemcpyAsync (round.c:13) and before the host next \
-touches the memory (round.c:11)."
-    names "cudaStreamWaitEvent(load, event, 0) before the next cudaMemsetAsync (round.c:12)."
-    names "cudaStreamWaitEvent(work, event, 0) before cudaMemcpyAsync (round.c:13)."
+    names "cudaStreamSynchronize(work) after cudaMemcpyAsync (round.c:10) and before the host next \
+touches the memory (round.c:8)."
+    names "cudaStreamWaitEvent(load, event, 0) before the next cudaMemsetAsync (round.c:9)."
+    names "cudaStreamWaitEvent(work, event, 0) before cudaMemcpyAsync (round.c:10)."
     finish
 }
 
 @test "a record that nothing waited for, and that another stream's replaced, is named" {
-    cat >replaced.c <<'C'
-#include <cuda_runtime_api.h>
-int main(int count, char **arguments)
-{
-    (void)arguments;
+    main_of replaced.c <<'C'
     int *data;
     cudaStream_t first, second, third, last;
     cudaEvent_t event;
@@ -472,21 +436,19 @@ int main(int count, char **arguments)
     cudaMalloc((void **)&data, 4096);
     cudaMemsetAsync(data, 0, 64, first);
     cudaEventRecord(event, first);
-    if (count > 1) cudaStreamWaitEvent(third, event, 0);
+    if (argc > 1) cudaStreamWaitEvent(third, event, 0);
     cudaEventRecord(event, second);
     cudaStreamWaitEvent(last, event, 0);
     cudaMemsetAsync(data, 1, 64, last);
     cudaDeviceSynchronize();
     return cudaFree(data);
-}
 C
-    build replaced.c
     local how=replaced status=0
     reported
     errors=$(tr -s '\n ' ' ' <err)
     names "Missing: nothing makes stream 4 (last) wait for stream 1 (first). The event was \
 recorded again, in stream 2 (second), before the wait: it waits for that record alone \
-(cudaStreamWaitEvent at replaced.c:18)."
+(cudaStreamWaitEvent at replaced.c:14)."
     # The third stream took the first record, so the event is one that the program uses again.
     timeout 20 ./program waited 2>err || status=$?
     [ "$status" = 3 ] || complain "Exit status $status."
@@ -501,31 +463,22 @@ recorded again, in stream 2 (second), before the wait: it waits for that record 
 # A program that discards its standard error while it works, as a test runner does for a test that
 # passes.
 captured_program() {
-    cat >captured.c <<'C'
-#include <cuda_runtime_api.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-int main(int count, char **arguments)
-{
+    main_of captured.c <<'C'
     int kept = dup(2), away = open("/dev/null", O_WRONLY);
     cudaStream_t a, b;
     void *data;
     dup2(away, 2);
     cudaStreamCreate(&a);
     cudaStreamCreate(&b);
-    for (int i = 0; i < atoi(arguments[count - 1]); i++) {
+    for (int i = 0; i < atoi(argv[argc - 1]); i++) {
         cudaMallocAsync(&data, 4096, a);
         cudaFreeAsync(data, b);
     }
-    for (int i = 1; i < atoi(arguments[count - 1]); i++)
+    for (int i = 1; i < atoi(argv[argc - 1]); i++)
         cudaMallocAsync(&data, 4096, a);
     cudaDeviceSynchronize();
     dup2(kept, 2);
-    return 0;
-}
 C
-    build captured.c
 }
 
 @test "at the end, one sentence repeats the first report where all else was thrown away" {
@@ -552,7 +505,7 @@ C
     [[ $file =~ ^reports\.[0-9]+$ ]] || miss "The file is $file."
     run cat "$file"
     assert_line --index 0 --partial "hazard: free before allocation."
-    assert_line --partial "freed      cudaFreeAsync, stream 2 (b), at captured.c:15"
+    assert_line --partial "freed      cudaFreeAsync, stream 2 (b), at captured.c:9"
     assert_line --partial "found 1 more time: free before allocation"
     assert_line --partial "hazard: leak."
     assert_line --index $((${#lines[@]} - 1)) --partial "2 hazards were reported"
@@ -562,26 +515,18 @@ C
 }
 
 @test "SIM_REPORT: what ends the program, and what kills it after a report, leaves its reports" {
-    cat >ends.c <<'C'
-#include <cuda_runtime_api.h>
-#include <signal.h>
-#include <stdlib.h>
-int main(int count, char **arguments)
-{
+    main_of ends.c <<'C'
     cudaStream_t a, b;
     void *data;
     cudaStreamCreate(&a);
     cudaStreamCreate(&b);
     cudaMallocAsync(&data, 4096, a);
     cudaFreeAsync(data, b);
-    (void)arguments;
-    if (count == 1)
+    if (argc == 1)
         raise(SIGKILL);
     cudaStreamDestroy(b);
     return (int)cudaStreamSynchronize(b);
-}
 C
-    build ends.c
     SIM_REPORT=killed run ./program
     [ "$status" = 137 ]
     assert_file_contains killed "^hazard: free before allocation"
@@ -592,11 +537,7 @@ C
 }
 
 @test "a report that ends the program begins with its kind, as the journal names it" {
-    cat >last.c <<'C'
-#include <cuda_runtime_api.h>
-#include <stdlib.h>
-int main(int count, char **arguments)
-{
+    main_of last.c <<'C'
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned};
     struct cudaMemPoolPtrExportData data = {.reserved = {0}};
     cudaMemPool_t pool;
@@ -605,14 +546,14 @@ int main(int count, char **arguments)
     void *p;
     int descriptor;
     props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    if (count > 1 && *arguments[1] == 'f')
+    if (argc > 1 && *argv[1] == 'f')
         props.handleTypes |= cudaMemHandleTypeFabric;
     props.location.type = cudaMemLocationTypeDevice;
     cudaMemPoolCreate(&pool, &props);
     cudaStreamCreate(&stream);
     cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming);
     cudaMalloc(&p, 4096);
-    switch (*arguments[1]) {
+    switch (*argv[1]) {
     case 's': cudaStreamDestroy(stream); return cudaStreamSynchronize(stream);
     case 'p': cudaMemPoolDestroy(pool); return cudaDeviceSetMemPool(0, pool);
     case 'i':
@@ -631,9 +572,7 @@ int main(int count, char **arguments)
     case 't': cudaFreeAsync(p, stream); return cudaFreeAsync(p, stream);
     }
     return 1;
-}
 C
-    build last.c
     local how check kind of_journal
     while read -r how kind; do
         check=on
@@ -662,11 +601,7 @@ KINDS
 }
 
 @test "a pool destroyed before the host has waited for its frees: a line, and the status stays" {
-    cat >pools.c <<'C'
-#include <cuda_runtime_api.h>
-#include <string.h>
-int main(int argc, char **argv)
-{
+    main_of pools.c <<'C'
     struct cudaMemPoolProps props;
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
@@ -687,16 +622,14 @@ int main(int argc, char **argv)
     }
     cudaStreamDestroy(s);
     return cudaEventDestroy(e);
-}
 C
-    build pools.c
     local schedule how
     for schedule in measured instant late random:3; do
         SIM_SCHEDULE=$schedule SIM_REPORT=said run ./program
         assert_success
         assert_equal "${#lines[@]}" 1
-        assert_output --partial "cudaMemPoolDestroy at pools.c:21 destroys a pool, and the host has\
- not waited for cudaFreeAsync (stream 1) at pools.c:18, which frees memory of it."
+        assert_output --partial "cudaMemPoolDestroy at pools.c:17 destroys a pool, and the host has\
+ not waited for cudaFreeAsync (stream 1) at pools.c:14, which frees memory of it."
         assert_equal "$(<said)" "$output"
         for how in event device; do
             SIM_SCHEDULE=$schedule run ./program $how
@@ -707,12 +640,8 @@ C
 }
 
 @test "SIM_SCHEDULE=random:2: a cache keyed by a stream's handle meets a handle that comes back" {
-    cat >keyed.c <<'C'
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-static struct { cudaStream_t key; void *p; } cache;
-int main(void)
-{
+    main_of keyed.c <<'C'
+    struct { cudaStream_t key; void *p; } cache = {NULL, NULL};
     void *host, *p;
     int hits = 0;
     cudaMallocHost(&host, 8 << 20);
@@ -738,9 +667,7 @@ int main(void)
     cudaFree(cache.p);
     cudaFreeHost(host);
     printf("%d hits\n", hits);
-}
 C
-    build keyed.c
     run ./program
     assert_success
     assert_output "0 hits"
@@ -752,33 +679,25 @@ C
     assert_output --partial \
         "hazard: unordered writes. cudaMemcpyAsync (stream 2) and cudaMemcpyAsync"
     # A handle that is destroyed, and not yet another one's, is known as such.
-    cat >gone.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
+    main_of gone.c <<'C'
     cudaStream_t s, t;
     cudaStreamCreate(&s);
     cudaStreamDestroy(s);
     cudaStreamCreate(&t);
     cudaStreamDestroy(t);
     return cudaStreamSynchronize(s);
-}
 C
-    build gone.c
     SIM_SUMMARY=on SIM_COLUMNS=200 SIM_SCHEDULE=random:2 run ./program
     assert_equal "$status" 3
     assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
 destroyed."
-    assert_line "  called     at gone.c:9"
-    assert_line "  destroyed  at gone.c:8"
+    assert_line "  called     at gone.c:6"
+    assert_line "  destroyed  at gone.c:5"
     assert_line "simulated device: checked: 5 calls, 2 streams, in the schedule random:2."
 }
 
 @test "a refused capture, record, wait or free says why, and which call was at fault" {
-    cat >w.c <<'C'
-#include <cuda_runtime_api.h>
-int main(int argc, char **argv)
-{
+    main_of w.c <<'C'
     cudaStream_t s, t;
     cudaEvent_t e, other;
     cudaGraph_t g;
@@ -806,10 +725,7 @@ int main(int argc, char **argv)
     cudaStreamEndCapture(argv[argc - 1][0] == 't' ? t : s, &g);
     if (argv[argc - 1][0] == 'l') cudaStreamWaitEvent(t, e, 0);
     cudaDeviceSynchronize();
-    return 0;
-}
 C
-    build w.c
     local case words
     while read -r case words; do
         run ./program "$case"
@@ -830,9 +746,6 @@ CASES
 
 @test "between two devices, a report names the device of each stream and which must be current" {
     cat >two.c <<'C'
-#include <cuda_runtime_api.h>
-int main(void)
-{
     void *p, *q;
     cudaStream_t a, b;
     cudaSetDevice(1);
@@ -844,10 +757,9 @@ int main(void)
     cudaFreeAsync(p, 0);
     cudaFreeAsync(q, b);
     return cudaDeviceSynchronize();
-}
 C
     local how=two
-    build two.c
+    build_main two.c
     reported
     names "cudaFreeAsync (the legacy stream of device 0) frees" \
         "allocates it (the legacy stream of device 1)" \
@@ -856,7 +768,7 @@ C
         "create the event while device 1 is current" \
         "If one stream is meant, make device 1" \
         "stream 2 of device 0 (b) wait for stream 1 of device 1 (a)." \
-        "cudaEventRecord(event, a) after cudaMallocAsync (two.c:9)"
+        "cudaEventRecord(event, a) after cudaMallocAsync (two.c:6)"
     finish
 }
 
@@ -947,15 +859,9 @@ there; SIM_SCHEDULE=late may report it."
 
 # The argument says how the free is ordered after the fill.
 strictly_ordered() {
-    cat >strict.c <<'C'
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#define MiB ((size_t)1 << 20)
-int main(int count, char **arguments)
-{
-    const char *how = arguments[count - 1];
+    main_of strict.c <<'C'
+    const size_t MiB = 1 << 20;
+    const char *how = argv[argc - 1];
     cudaStream_t a, b;
     cudaEvent_t event;
     char *data, *host = malloc(4 * MiB);
@@ -985,9 +891,7 @@ int main(int count, char **arguments)
     printf("%d\n", host[0]);
     free(host);
     return (int)cudaDeviceSynchronize();
-}
 C
-    build strict.c
 }
 
 @test "strict: a free that only such a copy puts behind other work is reported, and else is not" {
@@ -1023,13 +927,7 @@ C
 # ---- forked children ----
 
 @test "a child that was forked after the first call: a sentence says why its calls fail" {
-    cat >fork.c <<'C'
-#include <cuda_runtime.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
+    main_of fork.c <<'C'
     int status, *data;
     if (argc > 1)
         cudaGetDeviceCount(&status);
@@ -1042,12 +940,10 @@ int main(int argc, char **argv)
     cudaMalloc((void **)&data, 4);
     cudaFree(data);
     exit(0);
-}
 C
-    build fork.c
     local schedule said="simulated device: cudaMalloc at fork.c:%d returns \
 cudaErrorInitializationError, as all calls do in a process that was forked after the first CUDA \
-call (cudaGetDeviceCount at fork.c:9). To do: fork before that call, or call exec in the child."
+call (cudaGetDeviceCount at fork.c:3). To do: fork before that call, or call exec in the child."
     for schedule in measured instant late random:1; do
         SIM_SCHEDULE=$schedule run bounded ./program
         assert_success
@@ -1055,13 +951,13 @@ call (cudaGetDeviceCount at fork.c:9). To do: fork before that call, or call exe
         SIM_SCHEDULE=$schedule run bounded ./program late
         assert_equal "$status" 3
         # shellcheck disable=SC2059  # the line's number
-        assert_line "$(printf "$said" 16)"
+        assert_line "$(printf "$said" 10)"
         assert_line --partial "hazard: failed call. cudaMalloc returned"
-        assert_line --partial "called     cudaMalloc, the host, at fork.c:16"
+        assert_line --partial "called     cudaMalloc, the host, at fork.c:10"
         # The child looks at the result, and ends.
         SIM_SCHEDULE=$schedule run bounded ./program $'\1' looked
         assert_equal "$status" 1
         # shellcheck disable=SC2059
-        assert_output "$(printf "$said" 14)"
+        assert_output "$(printf "$said" 8)"
     done
 }
