@@ -1,4 +1,5 @@
-// Where simulator/tests/unit/kernels/texels.ptx comes from: nvcc -ptx texels.cu
+// Where simulator/tests/unit/kernels/texels.ptx comes from: nvcc -ptx texels.cu, without comments
+// and empty lines.
 extern "C" __global__ void fetch(float *to, cudaTextureObject_t texture, int width)
 {
     int i = threadIdx.x;
