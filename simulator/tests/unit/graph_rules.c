@@ -132,26 +132,6 @@ CASE(freed_by_another_graph)
     nothing_left();
 }
 
-/* With SIM_MEMORY=64M. */
-CASE(no_memory)
-{
-    void *a, *half;
-    cudaGraph_t g = small_graph(&a, 1);
-    cudaGraphExec_t x;
-    OK(cudaMalloc(&half, 32 * MiB));
-    OK(cudaGraphInstantiate(&x, g, 0));
-    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x, s));
-    SAME(0, reserved());
-    IS(cudaErrorMemoryAllocation, cudaGraphUpload(x, s));
-    OK(cudaFree(half));
-    OK(cudaGraphLaunch(x, s));
-    OK(cudaStreamSynchronize(s));
-    SAME(0x01020304, pinned[3]);
-    OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));
-    nothing_left();
-}
-
 /* With SIM_MEMORY=96M. A launch of a graph fails while an earlier launch of it is pending: that one
  * keeps its memory. */
 CASE(no_memory_for_another)

@@ -25,7 +25,7 @@ setup_file() {
 }
 
 @test "graph_rules.c: captures, and memset nodes of more bytes than can be counted" {
-    all_as_expected graph_rules freed_by_another_graph refused no_memory no_memory_for_another \
+    all_as_expected graph_rules freed_by_another_graph refused no_memory_for_another \
         no_memory_for_a_larger_one
 }
 
@@ -60,12 +60,8 @@ setup_file() {
 }
 
 @test "no memory for a launch is an error of the launch, and leaves nothing behind" {
-    export SIM_MEMORY=64M
-    as_expected graph_rules no_memory
-    export SIM_MEMORY=96M
-    as_expected graph_rules no_memory_for_another
-    export SIM_MEMORY=128M
-    as_expected graph_rules no_memory_for_a_larger_one
+    SIM_MEMORY=96M as_expected graph_rules no_memory_for_another
+    SIM_MEMORY=128M as_expected graph_rules no_memory_for_a_larger_one
 }
 
 @test "a handle of a destroyed graph is named" {

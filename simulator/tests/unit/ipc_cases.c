@@ -663,26 +663,6 @@ static void write_in_turn(int importer, int waits)
 CASE(by_event) { write_in_turn(importer, 1); }
 CASE(unordered) { write_in_turn(importer, 0); }
 
-/* Each host waits before its message. */
-CASE(by_message)
-{
-    if (importer) {
-        data = open_memory();
-        expect_bytes(data, 7, MiB);
-        OK(cudaMemset(data, 8, MiB));
-        OK(cudaDeviceSynchronize());
-        close_memory();
-        return;
-    }
-    OK(cudaMalloc((void **)&data, MiB));
-    OK(cudaMemset(data, 7, MiB));
-    OK(cudaDeviceSynchronize());
-    send_memory(data);
-    wait_for_go();
-    expect_bytes(data, 8, MiB);
-    OK(cudaFree(data));
-}
-
 /* A kernel whose accesses are known only when it has run: it adds to one int. */
 static const char *const ptx =
     ".version 7.0\n.target sm_75\n.address_size 64\n"

@@ -19,8 +19,6 @@ setup_file() {
     reported user_kernels readers "write not ordered after a read"
     reported user_kernels overlap "read not ordered after a write"
     reported user_kernels outside "access outside the allocation"
-    reported user_kernels in_a_graph "unordered writes" "multiply (graph launch 1 in stream 1)"
-    reported user_kernels no_peer_access "access taken before the use ends"
     reported user_kernels access_given "use before access is given" "sum (stream 3)"
 }
 

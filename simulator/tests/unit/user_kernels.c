@@ -7,7 +7,6 @@
 #include "user_kernels.h"
 
 static cudaStream_t s, t;
-static cudaEvent_t event;
 static int *p, *q, *pinned;
 static int correct;
 enum { COUNT = 1024, BYTES = COUNT * sizeof(int) };
@@ -251,12 +250,6 @@ CASE(parameters)
 
 /* ---- correct or incorrect ---- */
 
-static void fork_to(cudaStream_t from, cudaStream_t to)
-{
-    OK(cudaEventRecord(event, from));
-    OK(cudaStreamWaitEvent(to, event, 0));
-}
-
 CASE(halves)
 {
     struct numbers a = {COUNT / 2, 2};
@@ -288,41 +281,6 @@ CASE(outside)
 {
     struct numbers a = {COUNT, 2};
     OK(sim_launch(s, "multiply", multiply, a, sim_read_write(p, BYTES + (correct ? 0 : 4))));
-}
-
-CASE(in_a_graph)
-{
-    struct numbers a = {COUNT, 2};
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
-    OK(sim_launch(s, "multiply", multiply, a, sim_read_write(p, BYTES)));
-    OK(cudaStreamEndCapture(s, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphLaunch(exec, s));
-    if (correct)
-        fork_to(s, t);
-    OK(launch_fill(p, 1, COUNT, t));
-}
-
-CASE(no_peer_access)
-{
-    cudaStream_t u;
-    struct numbers a = {COUNT, 2};
-    cudaMemPool_t pool;
-    struct cudaMemAccessDesc access = {{.type = cudaMemLocationTypeDevice, .id = 1},
-                                       cudaMemAccessFlagsProtReadWrite};
-    OK(cudaDeviceGetDefaultMemPool(&pool, 0));
-    OK(cudaMemPoolSetAccess(pool, &access, 1));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaSetDevice(1));
-    OK(cudaStreamCreate(&u));
-    OK(sim_launch(u, "multiply", multiply, a, sim_read_write(p, BYTES)));
-    if (correct)
-        OK(cudaStreamSynchronize(u));
-    access.flags = cudaMemAccessFlagsProtNone;
-    OK(cudaMemPoolSetAccess(pool, &access, 1));
-    OK(cudaSetDevice(0));
 }
 
 /* The kernel's second range is in memory of the other device. */
@@ -407,7 +365,6 @@ int main(int argc, char **argv)
     correct = argc > 2 && !strcmp(argv[2], "correct");
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
-    OK(cudaEventCreate(&event));
     OK(cudaMallocAsync((void **)&p, BYTES, s));
     OK(cudaMallocAsync((void **)&q, BYTES, s));
     OK(cudaMallocHost((void **)&pinned, BYTES));
