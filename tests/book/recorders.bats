@@ -124,6 +124,24 @@ recorder() {
     assert_line "| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |"
 }
 
+@test "what is chance in a recording is not compared: each line of old_memory_in_kernel else is" {
+    python3 -B - <<'END'
+import sys
+from pathlib import Path
+
+sys.path.insert(0, "tools/gpu")
+from record import comparable
+
+recorded = Path("simulator/tests/facts/probe-reset.txt").read_text()
+case = recorded.index("launch_fill(m, 1, 16, 0)")
+for word, same in ("cudaSuccess\n", True), ("cudaDeviceSynchronize", False), ("end", False):
+    at = recorded.index(word, recorded.index("\n", case))
+    another = recorded[:at] + "another" + recorded[at:]
+    found = comparable("probe-reset", another) == comparable("probe-reset", recorded)
+    assert found == same, word
+END
+}
+
 # bats test_tags=long
 @test "what two GPUs printed: no line differs; with one GPU it is skipped" {
     recorder peers ONLY="p2p peer-numbers"

@@ -352,36 +352,36 @@ TWO_GPUS = (
     "p2p peer-numbers"
 )
 
-# How lines of NAME.txt are compared, without what is chance: times; which process dies now and
-# then; where memory lies. Nor do spaces count where a program writes a call with others than the
-# recorded one did, nor the default pool's watermarks of the sections before. Each is a pattern of
-# lines that are left out, and of what is replaced by what.
-COMPARED = {
-    TIMES: ("^condition ", [(r"\d+(\.\d+)?", "N"), (" +", " ")]),
-    "probe-corner": (None, [(r" +[0-9.]+ us \([^)]*\)", " N us")]),
-    "probe-dying": ("^(?!.* rc 0: )", []),
-    "one-gpu": (
-        None,
-        [
-            ("^( *default pool .*?) high [0-9]+(.*?) high [0-9]+", r"\1\2"),
-            (r"(?<= us) *\(min.*|(?<=bytes  ).*? us", ""),
-            (r"(?<=GB/s).*", ""),
-            (" +", ""),
-        ],
-    ),
-    "danger p2p peer-numbers ipc": (r"^\(", [(" ", "")]),
+# What is chance in the lines of NAME.txt, as patterns and what replaces them before the lines are
+# compared: times; which process dies now and then; where memory lies; whether a graph finds another
+# one's launch over; whether a kernel faults on memory of before a reset. Nor do spaces count where
+# a program writes a call with others than the recorded one did, nor the default pool's watermarks
+# of the sections before.
+CHANCE = {
+    TIMES: [("^condition .*\n", ""), (r"\d+(\.\d+)?", "N"), (" +", " ")],
+    "probe-corner": [(r" +[0-9.]+ us \([^)]*\)", " N us")],
+    "probe-dying": [("^(?!.* rc 0: ).*\n", "")],
+    "probe-graph-nodes": [("(?<=after an event of the other's stream).*", "")],
+    "probe-reset": [(r"(?<=launch_fill\(m, 1, 16, 0\))(.*\n.*) -> .*", r"\1")],
+    "one-gpu": [
+        ("^( *default pool .*?) high [0-9]+(.*?) high [0-9]+", r"\1\2"),
+        (r"(?<= us) *\(min.*|(?<=bytes  ).*? us", ""),
+        (r"(?<=GB/s).*", ""),
+        (" +", ""),
+    ],
+    "danger p2p peer-numbers ipc": [(r"^\(.*\n", ""), (" ", "")],
 }
 
 
 def comparable(name, text):
     """The lines of a recording that are compared."""
-    out, changes = None, [("alignment [0-9]+", "alignment N")]
-    for names, how in COMPARED.items():
+    changes = [("alignment [0-9]+", "alignment N")]
+    for names, how in CHANCE.items():
         if name in names.split():
-            out, changes = how
-    lines = [line for line in text.splitlines() if not (out and re.search(out, line))]
+            changes = how
     for pattern, by in changes:
-        lines = [re.sub(pattern, by, line) for line in lines]
+        text = re.sub(pattern, by, text, flags=re.M)
+    lines = text.splitlines()
     return sorted(set(lines)) if name == "probe-dying" else lines
 
 
