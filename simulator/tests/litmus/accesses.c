@@ -159,16 +159,11 @@ LITMUS(partly_written_again, a, b)
  * Kind: overlapping copy */
 LITMUS(overlapping_copy, a)
 {
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
-#ifdef WRONG
     /* access */
-    CHECK(cudaMemcpyAsync(data + 1, data, MiB - sizeof(int), cudaMemcpyDeviceToDevice, a));
-#else
-    CHECK(cudaMemcpyAsync(data + count / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a));
-#endif
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
+    IF_WRONG(CHECK(cudaMemcpyAsync(data + 1, data, MiB - 4, cudaMemcpyDeviceToDevice, a)));
+    IF_RIGHT(CHECK(cudaMemcpyAsync(data + count / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a)));
 }
 
 /* A copy behind a closed gate moves the first half of an allocation to the second; the two ranges
@@ -183,12 +178,9 @@ LITMUS(overlapping_copy_behind_gate, a)
     CHECK(cudaHostRegister(&gate, sizeof gate, 0));
     char *data = pool_memory(MiB, a);
     CHECK(launch_hold(&gate, a));
-#ifdef WRONG
     /* access */
-    CHECK(cudaMemcpyAsync(data + 4, data, MiB - 4, cudaMemcpyDeviceToDevice, a));
-#else
-    CHECK(cudaMemcpyAsync(data + MiB / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a));
-#endif
+    IF_WRONG(CHECK(cudaMemcpyAsync(data + 4, data, MiB - 4, cudaMemcpyDeviceToDevice, a)));
+    IF_RIGHT(CHECK(cudaMemcpyAsync(data + MiB / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a)));
     CHECK(cudaFreeAsync(data, a));
 }
 
@@ -219,11 +211,9 @@ NONBLOCKING_LITMUS(rows_interleaved, a, b)
     size_t pitch;
     CHECK(cudaMallocPitch((void **)&data, &pitch, width, height));
 
-#ifdef WRONG
-    CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2 + 1, height, a)); /* previous access */
-#else
-    CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2, height, a));
-#endif
+    /* previous access */
+    IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2 + 1, height, a)));
+    IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2, height, a)));
     CHECK(cudaMemset2DAsync(data + width / 2, pitch, 2, width / 2, height, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -237,18 +227,13 @@ NONBLOCKING_LITMUS(rows_interleaved, a, b)
 LITMUS(rows_overlapping, a)
 {
     const size_t half = 512, height = 100, pitch = 1024;
-    char *data = pool_memory(pitch * height, a);
+    char *data = kept_pool_memory(pitch * height, a);
     CHECK(cudaMemsetAsync(data, 1, pitch * height, a));
-#ifdef WRONG
-    const size_t distance = half / 2;
-#else
-    const size_t distance = half;
-#endif
+    size_t distance = half;
+    IF_WRONG(distance /= 2);
     /* access */
     CHECK(cudaMemcpy2DAsync(data + distance, pitch, data, pitch, half, height,
                             cudaMemcpyDeviceToDevice, a));
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Two branches of a captured graph write the same rows, each its half of them, and join.

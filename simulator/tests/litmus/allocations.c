@@ -41,12 +41,10 @@ LITMUS(behind_allocation, a)
     size_t half = MiB / sizeof(int) / 2;
     int *second;
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     second = data + half;
     IF_WRONG(CHECK(launch_fill(second + half, 1, half, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(second, 1, half, a)));
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A kernel writes all of its allocation, to the last int.
@@ -185,6 +183,28 @@ LITMUS(pool_destroyed_pending, a, b)
     CHECK(cudaStreamSynchronize(a));
 }
 
+static const enum cudaMemAllocationHandleType file = cudaMemHandleTypePosixFileDescriptor;
+
+static cudaMemPool_t shared_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = file,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    cudaMemPool_t pool;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    return keep(pool, pool_release);
+}
+
+static cudaMemPool_t import_pool(cudaMemPool_t pool)
+{
+    cudaMemPool_t imported;
+    int descriptor;
+    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, file, 0));
+    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)descriptor, file, 0));
+    close(descriptor);
+    return keep(imported, pool_release);
+}
+
 /* A process imports what it has exported itself. It uses the memory by the second pointer, and
  * frees that before the first.
  *
@@ -193,29 +213,17 @@ LITMUS(pool_destroyed_pending, a, b)
  * Says: which this process itself has imported and not freed */
 LITMUS(import_in_own_process, a)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                     .location = {cudaMemLocationTypeDevice, 0}};
-    struct cudaMemPoolPtrExportData exported;
-    int file;
     void *first, *second;
-    cudaMemPool_t pool, imported;
-    CHECK(cudaMemPoolCreate(&pool, &props));
+    cudaMemPool_t pool = shared_pool(), imported = import_pool(pool);
+    struct cudaMemPoolPtrExportData exported;
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a)); /* allocation */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolExportToShareableHandle(&file, pool, props.handleTypes, 0));
     CHECK(cudaMemPoolExportPointer(&exported, first));
-    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file, props.handleTypes,
-                                               0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported));
     CHECK(cudaMemsetAsync(second, 7, 4096, a));
     IF_WRONG(CHECK(cudaFreeAsync(first, a))); /* free */
     CHECK(cudaFreeAsync(second, a));
     IF_RIGHT(CHECK(cudaFreeAsync(first, a)));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(imported));
-    CHECK(cudaMemPoolDestroy(pool));
-    close(file);
 }
 
 /* A process imports what it has exported itself, writes by the first pointer in one stream and by
@@ -226,20 +234,12 @@ LITMUS(import_in_own_process, a)
  * Says: and this process (launch_fill, its stream 1) touch the same bytes */
 LITMUS(import_use_in_own_process, a, b)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                     .location = {cudaMemLocationTypeDevice, 0}};
-    struct cudaMemPoolPtrExportData exported;
-    int file;
     void *first, *second;
-    cudaMemPool_t pool, imported;
-    CHECK(cudaMemPoolCreate(&pool, &props));
+    cudaMemPool_t pool = shared_pool(), imported = import_pool(pool);
+    struct cudaMemPoolPtrExportData exported;
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolExportToShareableHandle(&file, pool, props.handleTypes, 0));
     CHECK(cudaMemPoolExportPointer(&exported, first));
-    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file, props.handleTypes,
-                                               0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported)); /* allocation */
     CHECK(launch_fill(first, 1, 1024, a));
     IF_RIGHT(order(a, b));
@@ -248,8 +248,4 @@ LITMUS(import_use_in_own_process, a, b)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFreeAsync(first, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(imported));
-    CHECK(cudaMemPoolDestroy(pool));
-    close(file);
 }

@@ -9,11 +9,9 @@ NONBLOCKING_LITMUS(memcpy_waits, b)
 {
     int *result = pinned_memory(MiB), *data = device_memory(MiB);
 
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, 0)); /* previous access */
-#else
-    CHECK(cudaMemcpy(result, data, MiB, cudaMemcpyDeviceToHost));
-#endif
+    /* previous access */
+    IF_WRONG(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, 0)));
+    IF_RIGHT(CHECK(cudaMemcpy(result, data, MiB, cudaMemcpyDeviceToHost)));
     CHECK(launch_fill(data, 1, count, b)); /* access */
 }
 
@@ -66,12 +64,10 @@ LITMUS(memcpy_orders_blocking)
     int first;
     cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost));
     CHECK(launch_add(data, first, count, b));
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The host waits after a cudaMemset of device memory, before stream b writes.
@@ -105,15 +101,12 @@ NONBLOCKING_LITMUS(memset_of_pinned, a)
  * Prints: 0 */
 NONBLOCKING_LITMUS(memset_of_managed, a)
 {
-    int *data;
-    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
+    int *data = managed_memory(MiB);
     data[0] = 5;
 
     CHECK(cudaMemset(data, 0, MiB));
     printf("%d\n", data[0]);
     CHECK(launch_add(data, 1, count, a));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A copy from the host to the host is over when the call returns, even that of cudaMemcpyAsync.
@@ -125,11 +118,9 @@ LITMUS(copy_in_host, a, b)
 {
     int *from = pinned_memory(MiB), *to = pinned_memory(MiB), *data = device_memory(MiB);
 
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(to, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-#else
-    CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyHostToHost, a));
-#endif
+    /* previous access */
+    IF_WRONG(CHECK(cudaMemcpyAsync(to, data, MiB, cudaMemcpyDeviceToHost, a)));
+    IF_RIGHT(CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyHostToHost, a)));
     CHECK(launch_add(to, 1, count, b)); /* access */
 }
 
@@ -143,11 +134,9 @@ LITMUS(pageable_copy_waits, a, b)
     static int ordinary[1024];
     int *pinned = pinned_memory(sizeof ordinary), *data = device_memory(sizeof ordinary);
     CHECK(launch_fill(data, 1, 1024, a));
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(pinned, data, 4096, cudaMemcpyDefault, a)); /* previous access */
-#else
-    CHECK(cudaMemcpyAsync(ordinary, data, 4096, cudaMemcpyDefault, a));
-#endif
+    /* previous access */
+    IF_WRONG(CHECK(cudaMemcpyAsync(pinned, data, 4096, cudaMemcpyDefault, a)));
+    IF_RIGHT(CHECK(cudaMemcpyAsync(ordinary, data, 4096, cudaMemcpyDefault, a)));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
 }
 
@@ -213,7 +202,6 @@ LITMUS(staged_host_pool, a)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* A copy between host pools is over when cudaMemcpy returns.
@@ -232,7 +220,6 @@ NONBLOCKING_LITMUS(host_pool_copy, a)
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaFreeAsync(to, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* A copy from the device to a host pool's allocation is over when cudaMemcpy returns.
@@ -251,5 +238,4 @@ NONBLOCKING_LITMUS(host_pool_from_device, a)
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaFreeAsync(to, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
 }

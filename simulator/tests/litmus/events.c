@@ -10,16 +10,13 @@ LITMUS(third_stream, a, b, c)
 {
     cudaEvent_t first = event_new();
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(first, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(first, a)));
     CHECK(cudaStreamWaitEvent(b, first, 0));
     order(b, c);
     CHECK(launch_add(data, 1, count, c)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, c));
-    CHECK(cudaStreamSynchronize(c));
 }
 
 /* Streams a, b and c: c waits for b and b for a, so a's write happens before c's. a frees at the
@@ -96,15 +93,12 @@ LITMUS(event_too_early, a, b)
 {
     cudaEvent_t written = event_new();
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaStreamWaitEvent(b, written, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* Stream b waits after the event was recorded again: it waits for the newer record.
@@ -116,16 +110,13 @@ LITMUS(older_record, a, b)
 {
     cudaEvent_t event = event_new();
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(cudaEventRecord(event, a));
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* Stream b waits for an event before the event is recorded again: the wait is for the first record.
@@ -137,16 +128,13 @@ LITMUS(recorded_again, a, b, c)
 {
     cudaEvent_t event = event_new();
 
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(cudaEventRecord(event, c));
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* Stream b waits for an event that has been recorded.
@@ -342,19 +330,15 @@ LITMUS(legacy_stream)
  * Kind: unordered writes */
 LITMUS(legacy_stream_follows)
 {
-    int *data;
     cudaStream_t a;
     IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
     IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
     cudaStream_t b = stream_new(cudaStreamDefault);
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a));               /* previous access */
     CHECK(launch_add(data, 1, count, cudaStreamLegacy)); /* access */
     CHECK(launch_add(data, 1, count, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The legacy stream waits for an event of a non-blocking stream. A blocking stream, which waits for
@@ -389,11 +373,9 @@ LITMUS(legacy_query, a, b)
 
     CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    if (cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady)
-#else
-    if (cudaMemsetAsync(other, 0, MiB, cudaStreamLegacy) == cudaSuccess)
-#endif
+    IF_WRONG(int opens = cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady);
+    IF_RIGHT(int opens = cudaMemsetAsync(other, 0, MiB, cudaStreamLegacy) == cudaSuccess);
+    if (opens)
         gate_open(gate);
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
@@ -442,14 +424,6 @@ NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
 
 /* A host function in a blocking stream comes after the legacy stream's work, even when that is over
  * at the call: through the function's flag the host acquires that work. */
-static atomic_int flag;
-
-static void set_flag(void *unused)
-{
-    (void)unused;
-    atomic_store(&flag, 1);
-}
-
 LITMUS(host_function_after_legacy, stream)
 {
     size_t count = MiB / sizeof(int), unused;
@@ -459,7 +433,6 @@ LITMUS(host_function_after_legacy, stream)
     for (int i = 0; i < 100; i++)
         CHECK(cudaMemGetInfo(&unused, &unused));
     CHECK(cudaLaunchHostFunc(stream, set_flag, NULL));
-    while (!atomic_load(&flag))
-        usleep(1000);
+    sleep_until_set();
     CHECK(cudaFree(data));
 }

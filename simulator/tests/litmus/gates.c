@@ -185,7 +185,6 @@ LITMUS(gate_of_read_at_call, a)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* Two gates in one piece of pinned memory are opened by one memset in a third stream. A hold need
@@ -211,7 +210,8 @@ LITMUS(gates_opened_by_memset, a, b, c)
 LITMUS(gate_freed, a, b)
 {
     int *gate;
-    cudaMemPool_t pool = host_pool();
+    cudaMemPool_t pool = pool_at(cudaMemLocationTypeHost, cudaMemAllocationTypePinned);
+    give_access(pool, 0);
     CHECK(cudaMallocFromPoolAsync((void **)&gate, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     *gate = 0;

@@ -96,21 +96,15 @@ LITMUS(graph_memory_left, a)
  * Kind: free before the use ends */
 LITMUS(auto_free, a, b)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     int *data = pool_memory(MiB, a);
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    cudaGraphExec_t exec = instantiate(captured(a), cudaGraphInstantiateFlagAutoFreeOnLaunch);
     CHECK(cudaGraphLaunch(exec, a));
     order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
     IF_RIGHT(order(b, a));
     CHECK(cudaGraphLaunch(exec, a)); /* free */
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* A branch of a graph forks after the allocation that it uses.
@@ -235,21 +229,16 @@ LITMUS(graph_memory_freed_unordered, a, b)
  * Says: cudaGraphAddMemFreeNode (graph launch 1 in stream 1) frees */
 LITMUS(graph_memory_freed_first, a)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
+    cudaGraph_t graph = graph_new();
     cudaGraphNode_t allocated, freed;
     struct cudaMemAllocNodeParams p = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice, .id = 0}},
         .bytesize = MiB};
-    CHECK(cudaGraphCreate(&graph, 0));
     CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &p)); /* allocation */
     CHECK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, p.dptr));  /* free */
     IF_WRONG(CHECK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1)));
     IF_RIGHT(CHECK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1)));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = instantiate(graph, 0);
     CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }

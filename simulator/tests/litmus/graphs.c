@@ -53,21 +53,16 @@ LITMUS(graph_join, a, b)
  * Says: let the node of */
 LITMUS(graph_built_by_hand, a)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
+    cudaGraph_t graph = graph_new();
     cudaGraphNode_t first, second;
     int *data = device_memory(MiB);
-    CHECK(cudaGraphCreate(&graph, 0));
     struct cudaMemsetParams set = {
         .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
     CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));            /* previous access */
     IF_WRONG(CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set))); /* access */
     IF_RIGHT(CHECK(cudaGraphAddMemsetNode(&second, graph, &first, 1, &set)));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = instantiate(graph, 0);
     CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* A node writes what a node in a child graph has written, and depends on the child graph's node.
@@ -104,21 +99,14 @@ LITMUS(graph_child, a)
  * Kind: unordered writes */
 LITMUS(graph_twice, a, b)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t first, second;
     int *data = device_memory(MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_add(data, 1, count, a)); /* previous access */
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&first, graph, 0));
-    CHECK(cudaGraphInstantiate(&second, graph, 0));
+    cudaGraph_t graph = captured(a);
+    cudaGraphExec_t first = instantiate(graph, 0), second = instantiate(graph, 0);
     CHECK(cudaGraphLaunch(first, a));
     IF_WRONG(CHECK(cudaGraphLaunch(second, b)));
     IF_RIGHT(CHECK(cudaGraphLaunch(first, b)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(first));
-    CHECK(cudaGraphExecDestroy(second));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* A graph of two branches is launched 3,000 times and nobody waits; then another stream waits for
@@ -156,14 +144,6 @@ NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
  * WRONG: the host node comes before the kernel, so the flag orders nothing: no edge from the kernel
  * to b's write.
  * Kind: unordered writes */
-static atomic_int flag;
-
-static void set_flag(void *unused)
-{
-    (void)unused;
-    atomic_store(&flag, 1);
-}
-
 LITMUS(graph_host_node, a, b)
 {
     int *data = device_memory(MiB);
@@ -173,8 +153,7 @@ LITMUS(graph_host_node, a, b)
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
-    while (!atomic_load(&flag))
-        (void)cudaStreamQuery(b);
+    query_until_set(b);
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -204,8 +183,7 @@ LITMUS(exec_destroyed, a)
 LITMUS(failed_graph_launch, a, b)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
+    cudaGraph_t graph = graph_new();
     cudaGraphNode_t node;
     struct cudaMemAllocNodeParams large = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
@@ -214,10 +192,9 @@ LITMUS(failed_graph_launch, a, b)
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     large.bytesize = total_bytes;
-    CHECK(cudaGraphCreate(&graph, 0));
     CHECK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &large));
     CHECK(cudaGraphAddMemFreeNode(&node, graph, &node, 1, large.dptr));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = instantiate(graph, 0);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(launch_hold(gate, a));
@@ -227,9 +204,6 @@ LITMUS(failed_graph_launch, a, b)
     IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* A graph is launched before the memory that its kernel writes is freed.
@@ -302,20 +276,15 @@ LITMUS(graph_of_taken_memory, a)
  * Kind: unordered writes */
 LITMUS(graph_with_two_first_nodes, a, b)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
+    cudaGraph_t graph = graph_new();
     cudaGraphNode_t first, second;
     int *data = device_memory(2 * MiB);
     struct cudaMemsetParams set = {.dst = data, .elementSize = 4, .width = count, .height = 1};
-    CHECK(cudaGraphCreate(&graph, 0));
     CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));
     set.dst = data + count;
     CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set)); /* access */
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = instantiate(graph, 0);
     CHECK(launch_fill(data + count, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaGraphLaunch(exec, b)));
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }

@@ -3,16 +3,6 @@
 
 #define COUNT 1100
 
-/* No device has access to it. */
-static cudaMemPool_t closed_host_pool(void)
-{
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeHost};
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    return pool;
-}
-
 /* The host waits for the copy before it reads the buffer.
  * Prints: 42
  *
@@ -26,14 +16,12 @@ LITMUS(host_reads_early, a)
     int *result = pinned_memory(sizeof(int));
     *result = 0;
 
-    int *data = pool_memory(sizeof(int), a);
+    int *data = kept_pool_memory(sizeof(int), a);
     CHECK(launch_fill(data, 42, 1, a));
     /* previous access */
     CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     printf("%d\n", *result); /* access */
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host waits for the copy before it writes the buffer again.
@@ -165,7 +153,7 @@ LITMUS(host_store, a)
 {
     cudaEvent_t copied = event_new();
     int *source = pinned_memory(2 * MiB);
-    int *data = pool_memory(2 * MiB, a);
+    int *data = kept_pool_memory(2 * MiB, a);
     memset(source, 1, 2 * MiB);
     CHECK(cudaMemcpyAsync(data, source, 2 * MiB, cudaMemcpyHostToDevice, a)); /* previous access */
     CHECK(cudaEventRecord(copied, a));
@@ -173,8 +161,6 @@ LITMUS(host_store, a)
         exit(1);
     IF_RIGHT(CHECK(cudaEventSynchronize(copied)));
     memset(source, 2, 2 * MiB);
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host uses one half of a pinned buffer while a copy to the other half is pending, even in one
@@ -183,15 +169,13 @@ LITMUS(host_store, a)
 LITMUS(host_store_disjoint, a)
 {
     int *result = pinned_memory(MiB);
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result + 1000, data, 500000, cudaMemcpyDeviceToHost, a));
     for (int i = 0; i < 1000; i++)
         result[i] = 7;
     for (size_t i = 1000 + 125000; i < MiB / sizeof(int); i++)
         result[i] = 7;
     printf("%d\n", result[999]);
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Two streams copy from one pinned buffer. The host waits for both before it writes the buffer.
@@ -230,7 +214,6 @@ LITMUS(host_store_before_gate, a)
     (void)cudaStreamQuery(a);
     IF_WRONG(data[MiB - 1] = 1); /* access */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* The host waits for the allocation from a host pool before it writes there.
@@ -247,7 +230,6 @@ LITMUS(host_store_before_allocation, a)
     data[0] = 1; /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* The host writes to allocations of a host pool that reuse freed memory and end in the middle of a
@@ -267,17 +249,13 @@ LITMUS(host_store_in_reused, a)
         CHECK(cudaFreeAsync(other, a));
     }
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 /* A call stores its result where a kernel may still be writing. This is not seen, and does not
  * hang. */
 LITMUS(result_of_a_call, a)
 {
-    int *data;
-    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
+    int *data = managed_memory(MiB);
     CHECK(launch_fill(data, 5, count, a));
     CHECK(cudaGetDevice(data));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFree(data));
 }

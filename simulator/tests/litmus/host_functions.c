@@ -1,16 +1,6 @@
 /* Host functions: what comes before and after them, and what they tell the host. */
 #include "litmus.h"
 
-static void nothing(void *unused) { (void)unused; }
-
-static atomic_int flag;
-
-static void set_flag(void *unused)
-{
-    (void)unused;
-    atomic_store(&flag, 1);
-}
-
 /* The host waits for a host function that is queued after a's write.
  *
  * WRONG: the function is queued before the write: no edge from a's write to b's.
@@ -45,16 +35,13 @@ LITMUS(host_function, a, b)
 LITMUS(behind_host_function, a, b)
 {
     cudaEvent_t event = event_new();
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(event, a)));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(event, a)));
     CHECK(cudaStreamWaitEvent(b, event, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* Stream a fills, has a host function, and adds to what it has filled. Stream b waits for all of
@@ -86,10 +73,7 @@ NONBLOCKING_LITMUS(function_begins_in_call, a, b, c)
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
     int *large = pool_memory(1024 * MiB, c);
-#ifndef WRONG
-    while (!atomic_load(&flag))
-        usleep(1000);
-#endif
+    IF_RIGHT(sleep_until_set());
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(large, c));
 }
@@ -104,10 +88,7 @@ NONBLOCKING_LITMUS(function_merely_runs, a, b)
     int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-#ifndef WRONG
-    while (!atomic_load(&flag))
-        usleep(1000);
-#endif
+    IF_RIGHT(sleep_until_set());
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaStreamDestroy(a));
@@ -145,12 +126,8 @@ NONBLOCKING_LITMUS(function_runs_between_calls, a, b, c)
         CHECK(launch_fill(other, i, count, c));
         CHECK(cudaGetLastError());
     }
-#ifdef WRONG
-    (void)cudaStreamQuery(c);
-#else
-    while (!atomic_load(&flag))
-        (void)cudaStreamQuery(c);
-#endif
+    IF_WRONG((void)cudaStreamQuery(c));
+    IF_RIGHT(query_until_set(c));
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -305,17 +282,13 @@ NONBLOCKING_LITMUS(holds_around_function, a, b)
  * Kind: unordered writes */
 LITMUS(host_flag, a, b)
 {
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
-    while (!atomic_load(&flag))
-        (void)cudaStreamQuery(b);
+    query_until_set(b);
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* A host function after a's write sets a flag, and the host makes no call while it waits for the

@@ -39,16 +39,13 @@ LITMUS(host_synchronize, a, b)
 LITMUS(event_synchronize, a, b)
 {
     cudaEvent_t written = event_new();
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaEventSynchronize(written));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The host queries an event, recorded after the write, until the answer is cudaSuccess.
@@ -58,7 +55,7 @@ LITMUS(event_synchronize, a, b)
 LITMUS(event_query, a, b)
 {
     cudaEvent_t written = event_new();
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -66,9 +63,6 @@ LITMUS(event_query, a, b)
     while (cudaEventQuery(written) == cudaErrorNotReady)
         ;
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The host queries stream a until the answer is cudaSuccess, which is as good as waiting.
@@ -80,13 +74,10 @@ LITMUS(stream_query, a, b)
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    while (cudaStreamQuery(b) == cudaErrorNotReady)
+    cudaStream_t asked = a;
+    IF_WRONG(asked = b);
+    while (cudaStreamQuery(asked) == cudaErrorNotReady)
         ;
-#else
-    while (cudaStreamQuery(a) == cudaErrorNotReady)
-        ;
-#endif
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -151,20 +142,14 @@ LITMUS(elapsed_time, a, b)
     float ms;
     cudaEvent_t before = event_new(), after = event_new();
 
-    int *data = pool_memory(64 * MiB, a);
+    int *data = kept_pool_memory(64 * MiB, a);
     CHECK(cudaEventRecord(before, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(after, a));
-#ifdef WRONG
-    (void)cudaEventElapsedTime(&ms, before, before);
-#else
+    IF_WRONG(after = before);
     while (cudaEventElapsedTime(&ms, before, after) == cudaErrorNotReady)
         ;
-#endif
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The host waits for cudaStreamLegacy while the device is current that has the copy.

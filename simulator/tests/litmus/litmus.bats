@@ -82,7 +82,7 @@ read_cases() {
 # heading["PROGRAM KEY"]: the value. marks["CASE"]: lines "CALL:LINE". branch["CASE WHICH"]: how
 # many lines only the correct program has, or only the incorrect one. file_of["PROGRAM"]: its file.
 read_file() {
-    local name program lines line number call variant=both begins names=()
+    local name program lines line number call begins names=()
     local marked='/\* (access|previous access|allocation|free|access given|access taken) \*/'
     mapfile -t -O 1 lines <"$1.c"
     for number in "${!lines[@]}"; do
@@ -119,13 +119,8 @@ read_file() {
         case $line in
         LITMUS\(* | NONBLOCKING_LITMUS\(*) begins=soon ;;
         '}') [ "$begins" != soon ] || begins=yes ;;
-        '#ifdef WRONG') variant=incorrect ;;
-        '#ifndef WRONG') variant=correct ;;
-        '#else') variant=correct ;;
-        '#endif') variant=both ;;
         *' IF_WRONG('*) branch["$name incorrect"]=$((branch["$name incorrect"] + 1)) ;;
         *' IF_RIGHT('*) branch["$name correct"]=$((branch["$name correct"] + 1)) ;;
-        *) [ "$variant" = both ] || branch["$name $variant"]=$((branch["$name $variant"] + 1)) ;;
         esac
     done
 }
@@ -168,7 +163,7 @@ kinds() {
         [ -n "${heading[$program Kind]}" ] || complain "$name: no Kind after WRONG."
         [ -n "${marks[$name]}" ] || complain "$name: no call is marked."
         [ $((branch["$name correct"] + branch["$name incorrect"])) != 0 ] ||
-            complain "$name: nothing is under IF_WRONG, or #ifdef WRONG."
+            complain "$name: nothing is under IF_WRONG, or IF_RIGHT."
         [ $((branch["$name correct"])) -le 3 ] && [ $((branch["$name incorrect"])) -le 3 ] ||
             complain "$name: more than three lines are under IF_WRONG, or IF_RIGHT."
     done

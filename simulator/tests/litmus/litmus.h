@@ -81,33 +81,123 @@ static inline void *pool_memory(size_t bytes, cudaStream_t stream)
     return memory;
 }
 
-/* A pool of the host's memory, to which device 0 has access. */
-static inline cudaMemPool_t host_pool(void)
+static inline cudaError_t free_in_legacy_stream(void *memory)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeHost};
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaFreeAsync(memory, cudaStreamLegacy));
+    return cudaStreamSynchronize(cudaStreamLegacy);
+}
+
+/* The same, where its free is not what the case is about. */
+static inline void *kept_pool_memory(size_t bytes, cudaStream_t stream)
+{
+    return keep(pool_memory(bytes, stream), free_in_legacy_stream);
+}
+
+static inline void *managed_memory(size_t bytes)
+{
+    void *memory;
+    CHECK(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
+    return keep(memory, cudaFree);
+}
+
+static inline struct cudaMemAccessDesc access_of(int device)
+{
+    return (struct cudaMemAccessDesc){.location = {cudaMemLocationTypeDevice, device},
+                                      .flags = cudaMemAccessFlagsProtReadWrite};
+}
+
+static inline cudaMemPool_t pool_at(enum cudaMemLocationType location,
+                                    enum cudaMemAllocationType type)
+{
+    struct cudaMemPoolProps props = {.allocType = type, .location.type = location};
     cudaMemPool_t pool;
     CHECK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static inline void give_access(cudaMemPool_t pool, int device)
+{
+    struct cudaMemAccessDesc access = access_of(device);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+}
+
+static inline cudaError_t pool_release(void *pool) { return cudaMemPoolDestroy(pool); }
+
+/* A pool of the host's memory, to which no device has access. */
+static inline cudaMemPool_t closed_host_pool(void)
+{
+    return keep(pool_at(cudaMemLocationTypeHost, cudaMemAllocationTypePinned), pool_release);
+}
+
+/* Device 0 has access to it. */
+static inline cudaMemPool_t host_pool(void)
+{
+    cudaMemPool_t pool = closed_host_pool();
+    give_access(pool, 0);
     return pool;
 }
 
 /* A closed gate. */
 static inline volatile int *gate_new(void) { return keep((void *)gate_create(), cudaFreeHost); }
 
+static inline cudaError_t graph_release(void *graph) { return cudaGraphDestroy(graph); }
+
 static inline cudaError_t exec_release(void *exec) { return cudaGraphExecDestroy(exec); }
 
-/* Ends the stream's capture and makes its graph ready to be launched. */
+static inline cudaGraph_t graph_new(void)
+{
+    cudaGraph_t graph;
+    CHECK(cudaGraphCreate(&graph, 0));
+    return keep(graph, graph_release);
+}
+
+/* Ends the stream's capture. */
+static inline cudaGraph_t captured(cudaStream_t stream)
+{
+    cudaGraph_t graph;
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    return keep(graph, graph_release);
+}
+
+static inline cudaGraphExec_t instantiate(cudaGraph_t graph, unsigned long long flags)
+{
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, flags));
+    return keep(exec, exec_release);
+}
+
+/* Ends the stream's capture and makes its graph, which is destroyed, ready to be launched. */
 static inline cudaGraphExec_t end_capture(cudaStream_t stream)
 {
     cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamEndCapture(stream, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = instantiate(graph, 0);
     CHECK(cudaGraphDestroy(graph));
-    return keep(exec, exec_release);
+    return exec;
+}
+
+/* Host functions. */
+static inline void nothing(void *unused) { (void)unused; }
+
+static atomic_int flag;
+
+static inline void set_flag(void *unused)
+{
+    (void)unused;
+    atomic_store(&flag, 1);
+}
+
+/* The host waits for the flag without a call, or with calls that are none about it. */
+static inline void sleep_until_set(void)
+{
+    while (!atomic_load(&flag))
+        usleep(1000);
+}
+
+static inline void query_until_set(cudaStream_t stream)
+{
+    while (!atomic_load(&flag))
+        (void)cudaStreamQuery(stream);
 }
 
 static inline cudaStream_t stream_new(unsigned flags)

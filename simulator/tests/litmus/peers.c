@@ -10,10 +10,8 @@
 LITMUS(peer_kernel, a)
 {
     cudaMemPool_t pool;
-    struct cudaMemAccessDesc grant = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
-                                      .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
-    CHECK(cudaMemPoolSetAccess(pool, &grant, 1));
+    give_access(pool, 1);
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaSetDevice(0));
@@ -40,8 +38,7 @@ LITMUS(access_given_late, near)
 {
     int *data;
     cudaMemPool_t pool = pool_create();
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
@@ -65,8 +62,7 @@ LITMUS(access_taken, near)
 {
     int *data;
     cudaMemPool_t pool = pool_create();
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
@@ -95,8 +91,7 @@ LITMUS(access_taken_freed, near)
     int *data;
     cudaEvent_t over;
     cudaMemPool_t pool = pool_create();
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
@@ -385,8 +380,6 @@ LITMUS(graph_peer_copy_legacy, capturing)
 {
     char *from;
     cudaEvent_t written;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     volatile int *gate = gate_new();
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(cudaMemset(from, 1, MiB));
@@ -400,14 +393,11 @@ LITMUS(graph_peer_copy_legacy, capturing)
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, capturing)); /* access */
-    CHECK(cudaStreamEndCapture(capturing, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(capturing);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(cudaStreamLegacy, written, 0)));
     CHECK(cudaGraphLaunch(exec, cudaStreamLegacy));
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     gate_open(gate);
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(from));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamSynchronize(other));

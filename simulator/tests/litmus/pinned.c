@@ -5,7 +5,12 @@
 
 #define BYTES (12 * MiB)
 
-static void CUDART_CB nothing(void *unused) { (void)unused; }
+static const struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
+
+static cudaMemPool_t managed_pool(void)
+{
+    return keep(pool_at(cudaMemLocationTypeDevice, cudaMemAllocationTypeManaged), pool_release);
+}
 
 /* Stream b waits for the upload from a pinned buffer before it copies results into it.
  *
@@ -149,13 +154,11 @@ LITMUS(use_after_free_of_pinned, a)
 {
     int *host;
     CHECK(cudaMallocHost((void **)&host, MiB));
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
 
     IF_RIGHT(CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)));
     CHECK(cudaFreeHost(host));                                                   /* free */
     IF_WRONG((void)cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A memset and a kernel write pinned memory. Then that is freed, and the host maps memory of its
@@ -307,8 +310,7 @@ LITMUS(graph_of_freed_pinned, stream)
 LITMUS(managed_small)
 {
     size_t count = 100;
-    int *data, sum = 0;
-    CHECK(cudaMallocManaged((void **)&data, count * sizeof(int), cudaMemAttachGlobal));
+    int sum = 0, *data = managed_memory(count * sizeof(int));
     for (size_t i = 0; i < count; i++)
         data[i] = (int)i;
 
@@ -317,8 +319,6 @@ LITMUS(managed_small)
     for (size_t i = 0; i < count; i++)
         sum += data[i]; /* access */
     printf("%s\n", sum > 0 ? "summed" : "nothing");
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Two small managed arrays: the host uses one while a kernel writes the other, or the rest of one
@@ -348,32 +348,21 @@ LITMUS(managed_neighbors)
 LITMUS(prefetch, a, b)
 {
     int *data;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {0};
-    props.allocType = cudaMemAllocationTypeManaged;
-    props.location.type = cudaMemLocationTypeDevice;
-    CHECK(cudaMemPoolCreate(&pool, &props));
+    cudaMemPool_t pool = managed_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
     IF_WRONG(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b))); /* access */
     IF_RIGHT(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, a)));
     CHECK(launch_fill(data, 1, 4, a));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMemPoolDestroy(pool));
+    keep(data, free_in_legacy_stream);
 }
 
 /* Managed memory is prefetched in one stream while another uses it. */
 LITMUS(prefetch_beside, a, b)
 {
-    int *data;
-    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
+    int *data = managed_memory(MiB);
     CHECK(launch_fill(data, 1, 4, a));
     CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b));
     CHECK(launch_fill(data, 1, 4, a));
-    CHECK(cudaFree(data));
 }
 
 /* The second half of a managed allocation is prefetched in one stream while a kernel of another
@@ -383,15 +372,11 @@ LITMUS(prefetch_beside, a, b)
  * Kind: unordered writes */
 LITMUS(prefetch_inside, a, b)
 {
-    char *data;
-    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
+    char *data = managed_memory(MiB);
     IF_WRONG(CHECK(cudaMemsetAsync(data + MiB / 2, 0, 1, a))); /* previous access */
     CHECK(cudaMemPrefetchAsync(data + MiB / 2, MiB / 2, here, 0, a));
     CHECK(launch_fill((int *)data, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaMemPrefetchAsync(data + MiB / 4, MiB / 2, here, 0, a));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Stream a waits for b's prefetch before it frees.
@@ -401,18 +386,11 @@ LITMUS(prefetch_inside, a, b)
 LITMUS(prefetch_free, a, b)
 {
     int *data;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {0};
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
-    props.allocType = cudaMemAllocationTypeManaged;
-    props.location = here;
-    CHECK(cudaMemPoolCreate(&pool, &props));
+    cudaMemPool_t pool = managed_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     order(a, b);
     CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b)); /* access */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     IF_RIGHT(order(b, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemPoolDestroy(pool));
 }

@@ -170,11 +170,9 @@ LITMUS(signals_blocked, a, held)
     pthread_sigmask(SIG_SETMASK, &all, NULL);
 
     CHECK(launch_hold(gate, held));
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
-#else
-    CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, held));
-#endif
+    /* previous access */
+    IF_WRONG(CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, a)));
+    IF_RIGHT(CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, held)));
     buffer[MiB / 2] = 1; /* access */
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
