@@ -1228,97 +1228,66 @@ static char *name_of(int allocation)
     return name;
 }
 
-static void list_plan(const struct program *p, const struct plan *plan)
+/* Prints the words with what the op has. */
+static void list(const char *words, const struct op *op, int branch)
 {
+    const char *stream = slots[op->stream].name;
+    size_t bytes = op->to - op->from;
+    for (const char *c = words; *c; c++) {
+        if (*c != '%') {
+            putchar(*c);
+            continue;
+        }
+        switch (*++c) {
+        case 'a': printf("%s", name_of(op->allocation)); break;
+        case 'r': printf("%s + %zu, %zu", name_of(op->allocation), op->from, bytes); break;
+        case '@': printf("%zu", op->from); break;
+        case 'c':
+            printf("%s + %zu, %s + %zu, %zu", name_of(op->allocation), op->from,
+                   name_of(op->source), op->source_from, bytes);
+            break;
+        case 'n': printf("%zu", op->to); break;
+        case 's': printf("%s", stream); break;
+        case 'p': printf("%s", pools[op->pool].name); break;
+        case 'e': printf("event %d.%d", op->device, op->event); break;
+        case 'f': printf("flag %d", op->event); break;
+        case 'g': printf("gate %d", op->gate); break;
+        case 'G': printf("graph %d", op->plan); break;
+        case 'd': printf("%d", op->device); break;
+        case 'D': printf("%d", slots[op->stream].device); break;
+        case 'o': printf("%d", branch); break;
+        }
+    }
+    puts("");
+}
+
+#define WORDS(name, words) words,
+
+static void list_plan(const struct program *p, int number)
+{
+    static const char *const words[] = {TASKS(WORDS)};
+    const struct plan *plan = &p->plans[number];
     for (int i = 0; i < plan->count; i++) {
         const struct task *t = &plan->tasks[i];
-        char *to = name_of(t->allocation);
-        size_t bytes = t->to - t->from;
-        printf("         branch %d: ", t->branch);
-        switch (t->kind) {
-        case TASK_FILL: printf("launch_fill(%s + %zu, %zu bytes)\n", to, t->from, bytes); break;
-        case TASK_SET: printf("cudaMemsetAsync(%s + %zu, %zu)\n", to, t->from, bytes); break;
-        case TASK_COPY:
-            printf("cudaMemcpyAsync(%s + %zu, %s + %zu, %zu)\n", to, t->from, name_of(t->source),
-                   t->source_from, bytes);
-            break;
-        case TASK_EDGE: printf("waits for branch %d\n", t->other); break;
-        case TASK_FUNCTION:
-            printf("cudaLaunchHostFunc(flag %d)\n", flag_of_task((int)(plan - p->plans), i));
-            break;
-        case TASK_HOLD: printf("launch_hold(gate %d)\n", t->gate); break;
-        case TASK_ALLOCATE: printf("cudaMallocAsync(&%s, %zu)\n", to, plan->bytes); break;
-        case TASK_FREE: printf("cudaFreeAsync(%s)\n", to); break;
-        }
+        printf("         device %d, branch %d: ", plan->device, t->branch);
+        list(words[t->kind],
+             &(struct op){.allocation = t->allocation,
+                          .from = t->from,
+                          .to = t->kind == TASK_ALLOCATE ? plan->bytes : t->to,
+                          .source = t->source,
+                          .source_from = t->source_from,
+                          .event = flag_of_task(number, i),
+                          .gate = t->gate},
+             t->other);
     }
 }
 
 static void list_op(const struct program *p, const struct op *op)
 {
-    const char *s = slots[op->stream].name, *a = name_of(op->allocation), *b = name_of(op->source);
-    size_t bytes = op->to - op->from, from = op->from;
-    int d = op->device, e = op->event;
-    switch (op->kind) {
-    case ALLOCATE:
-        printf("cudaMallocFromPoolAsync(&%s, %zu, %s, %s)\n", a, op->to, pools[op->pool].name, s);
-        break;
-    case ALLOCATE_DEVICE: printf("device %d: cudaMalloc(&%s, %zu)\n", d, a, op->to); break;
-    case ALLOCATE_MANAGED: printf("device %d: cudaMallocManaged(&%s, %zu)\n", d, a, op->to); break;
-    case ALLOCATE_PINNED: printf("device %d: cudaMallocHost(&%s, %zu)\n", d, a, op->to); break;
-    case REGISTER: printf("device %d: cudaHostRegister(%s, %zu)\n", d, a, op->to); break;
-    case FILL:
-    case FILL_BEYOND:
-    case FILL_FREED: printf("launch_fill(%s + %zu, %zu bytes, %s)\n", a, from, bytes, s); break;
-    case ADD: printf("launch_add(%s + %zu, %zu bytes, %s)\n", a, from, bytes, s); break;
-    case SET:
-    case SET_FREED: printf("cudaMemsetAsync(%s + %zu, %zu, %s)\n", a, from, bytes, s); break;
-    case SET_AT_ONCE:
-        printf("device %d: cudaMemset(%s + %zu, %zu)\n", slots[op->stream].device, a, from, bytes);
-        break;
-    case COPY:
-    case COPY_PEER:
-        printf("cudaMemcpy%sAsync(%s + %zu, %s + %zu, %zu, %s)\n", op->kind == COPY ? "" : "Peer",
-               a, from, b, op->source_from, bytes, s);
-        break;
-    case COPY_AT_ONCE:
-    case COPY_PEER_AT_ONCE:
-        printf("device %d: cudaMemcpy%s(%s + %zu, %s + %zu, %zu)\n", slots[op->stream].device,
-               op->kind == COPY_AT_ONCE ? "" : "Peer", a, from, b, op->source_from, bytes);
-        break;
-    case PREFETCH: printf("cudaMemPrefetchAsync(%s + %zu, %zu, %s)\n", a, from, bytes, s); break;
-    case LOAD: printf("the host reads %s[%zu]\n", a, from); break;
-    case STORE: printf("the host writes %s[%zu]\n", a, from); break;
-    case FUNCTION: printf("cudaLaunchHostFunc(flag %d, %s)\n", e, s); break;
-    case HOLD: printf("launch_hold(gate %d, %s)\n", op->gate, s); break;
-    case LAUNCH: printf("cudaGraphLaunch(graph %d, %s)\n", op->plan, s); break;
-    case FREE:
-    case FREE_FREED: printf("cudaFreeAsync(%s, %s)\n", a, s); break;
-    case FREE_BY_HOST:
-    case FREE_FREED_BY_HOST: printf("cudaFree, cudaFreeHost or cudaHostUnregister(%s)\n", a); break;
-    case MAKE_GRAPH:
-        printf("graph %d, of device %d:\n", op->plan, p->plans[op->plan].device);
-        list_plan(p, &p->plans[op->plan]);
-        break;
-    case DESTROY_GRAPH:
-        printf("cudaGraphExecDestroy, cudaGraphDestroy(graph %d)\n", op->plan);
-        break;
-    case TRIM: printf("cudaMemPoolTrimTo(%s, 0)\n", pools[op->pool].name); break;
-    case RENEW_STREAM: printf("cudaStreamDestroy, cudaStreamCreate(%s)\n", s); break;
-    case RENEW_EVENT: printf("cudaEventDestroy, cudaEventCreate(event %d.%d)\n", d, e); break;
-    case RECORD: printf("cudaEventRecord(event %d.%d, %s)\n", d, e, s); break;
-    case WAIT: printf("cudaStreamWaitEvent(%s, event %d.%d)\n", s, d, e); break;
-    case OPEN: printf("gate %d is opened\n", op->gate); break;
-    case SYNC_STREAM: printf("cudaStreamSynchronize(%s)\n", s); break;
-    case SYNC_EVENT: printf("cudaEventSynchronize(event %d.%d)\n", d, e); break;
-    case SYNC_DEVICE: printf("device %d: cudaDeviceSynchronize()\n", d); break;
-    case POLL_STREAM: printf("cudaStreamQuery(%s) until it is ready\n", s); break;
-    case POLL_EVENT: printf("cudaEventQuery(event %d.%d) until it is ready\n", d, e); break;
-    case POLL_TIME: printf("cudaEventElapsedTime(event %d.%d) until it is ready\n", d, e); break;
-    case AWAIT: printf("the host waits for flag %d of a host function\n", e); break;
-    case AWAIT_ASKING: printf("the host asks until flag %d of a host function is set\n", e); break;
-    case QUERY_STREAM: printf("cudaStreamQuery(%s)\n", s); break;
-    case QUERY_EVENT: printf("cudaEventQuery(event %d.%d)\n", d, e); break;
-    }
+    static const char *const words[] = {KINDS(WORDS)};
+    list(words[op->kind], op, 0);
+    if (op->kind == MAKE_GRAPH)
+        list_plan(p, op->plan);
 }
 
 int main(int argc, char **argv)

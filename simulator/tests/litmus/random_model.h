@@ -42,56 +42,63 @@ enum {
 
 /* ---- programs ---- */
 
-/* `allocation` and `source` ORDINARY: host memory that CUDA does not know. */
-enum kind {
-    ALLOCATE,        /* cudaMallocAsync or cudaMallocFromPoolAsync, from `pool` */
-    ALLOCATE_DEVICE, /* cudaMalloc */
-    ALLOCATE_MANAGED,
-    ALLOCATE_PINNED,
-    REGISTER,
-    FILL,
-    ADD,
-    SET,
-    SET_AT_ONCE, /* cudaMemset */
-    COPY,
-    COPY_AT_ONCE, /* cudaMemcpy */
-    COPY_PEER,
-    COPY_PEER_AT_ONCE,
-    PREFETCH,
-    LOAD,
-    STORE,
-    FUNCTION, /* with flag `event` */
-    HOLD,
-    LAUNCH,
-    FREE,
-    FREE_BY_HOST, /* cudaFree, cudaFreeHost, cudaHostUnregister */
-    /* Mistakes that no order repairs. */
-    FILL_BEYOND,
-    FILL_FREED,
-    SET_FREED,
-    FREE_FREED,
-    FREE_FREED_BY_HOST,
-    /* Calls that order something, or nothing. */
-    MAKE_GRAPH,
-    DESTROY_GRAPH,
-    TRIM,
-    RENEW_STREAM,
-    RENEW_EVENT,
-    RECORD,
-    WAIT,
-    OPEN,
-    SYNC_STREAM,
-    SYNC_EVENT,
-    SYNC_DEVICE,
-    POLL_STREAM,
-    POLL_EVENT,
-    POLL_TIME,
-    AWAIT,        /* for the host function with flag `event`, in sleeps */
-    AWAIT_ASKING, /* the same, in queries of another stream */
-    QUERY_STREAM,
-    QUERY_EVENT
-};
+/* What a program can do, and how it is listed: in the words, %a is the allocation, %r its bytes, as
+ * an address and a number, or %@ the first of them, %c the source, %n a number of bytes, %s the
+ * stream, %p the pool, %e the event, %f the flag of a host function, %g the gate, %G the graph, %d
+ * the device, and %D that of the stream. Calls order something, or nothing, from MAKE_GRAPH on. */
+#define KINDS(M)                                                              \
+    M(ALLOCATE, "cudaMallocFromPoolAsync(&%a, %n, %p, %s)")                   \
+    M(ALLOCATE_DEVICE, "device %d: cudaMalloc(&%a, %n)")                      \
+    M(ALLOCATE_MANAGED, "device %d: cudaMallocManaged(&%a, %n)")              \
+    M(ALLOCATE_PINNED, "device %d: cudaMallocHost(&%a, %n)")                  \
+    M(REGISTER, "device %d: cudaHostRegister(%a, %n)")                        \
+    M(FILL, "launch_fill(%r bytes, %s)")                                      \
+    M(ADD, "launch_add(%r bytes, %s)")                                        \
+    M(SET, "cudaMemsetAsync(%r, %s)")                                         \
+    M(SET_AT_ONCE, "device %D: cudaMemset(%r)")                               \
+    M(COPY, "cudaMemcpyAsync(%c, %s)")                                        \
+    M(COPY_AT_ONCE, "device %D: cudaMemcpy(%c)")                              \
+    M(COPY_PEER, "cudaMemcpyPeerAsync(%c, %s)")                               \
+    M(COPY_PEER_AT_ONCE, "device %D: cudaMemcpyPeer(%c)")                     \
+    M(PREFETCH, "cudaMemPrefetchAsync(%r, %s)")                               \
+    M(LOAD, "the host reads %a[%@]")                                          \
+    M(STORE, "the host writes %a[%@]")                                        \
+    M(FUNCTION, "cudaLaunchHostFunc(%f, %s)")                                 \
+    M(HOLD, "launch_hold(%g, %s)")                                            \
+    M(LAUNCH, "cudaGraphLaunch(%G, %s)")                                      \
+    M(FREE, "cudaFreeAsync(%a, %s)")                                          \
+    M(FREE_BY_HOST, "cudaFree, cudaFreeHost or cudaHostUnregister(%a)")       \
+    /* Mistakes that no order repairs. */                                     \
+    M(FILL_BEYOND, "launch_fill(%r bytes, %s)")                               \
+    M(FILL_FREED, "launch_fill(%r bytes, %s)")                                \
+    M(SET_FREED, "cudaMemsetAsync(%r, %s)")                                   \
+    M(FREE_FREED, "cudaFreeAsync(%a, %s)")                                    \
+    M(FREE_FREED_BY_HOST, "cudaFree, cudaFreeHost or cudaHostUnregister(%a)") \
+    M(MAKE_GRAPH, "%G is made")                                               \
+    M(DESTROY_GRAPH, "cudaGraphExecDestroy, cudaGraphDestroy(%G)")            \
+    M(TRIM, "cudaMemPoolTrimTo(%p, 0)")                                       \
+    M(RENEW_STREAM, "cudaStreamDestroy, cudaStreamCreate(%s)")                \
+    M(RENEW_EVENT, "cudaEventDestroy, cudaEventCreate(%e)")                   \
+    M(RECORD, "cudaEventRecord(%e, %s)")                                      \
+    M(WAIT, "cudaStreamWaitEvent(%s, %e)")                                    \
+    M(OPEN, "%g is opened")                                                   \
+    M(SYNC_STREAM, "cudaStreamSynchronize(%s)")                               \
+    M(SYNC_EVENT, "cudaEventSynchronize(%e)")                                 \
+    M(SYNC_DEVICE, "device %d: cudaDeviceSynchronize()")                      \
+    M(POLL_STREAM, "cudaStreamQuery(%s) until it is ready")                   \
+    M(POLL_EVENT, "cudaEventQuery(%e) until it is ready")                     \
+    M(POLL_TIME, "cudaEventElapsedTime(%e) until it is ready")                \
+    M(AWAIT, "the host waits, in sleeps, for %f of a host function")          \
+    M(AWAIT_ASKING, "the host queries %s until %f of a host function is set") \
+    M(QUERY_STREAM, "cudaStreamQuery(%s)")                                    \
+    M(QUERY_EVENT, "cudaEventQuery(%e)")
 
+#define KIND(name, words) name,
+enum kind { KINDS(KIND) };
+#undef KIND
+
+/* `allocation` and `source` ORDINARY: host memory that CUDA does not know. `event` is the flag of a
+ * FUNCTION and of an AWAIT. */
 struct op {
     enum kind kind;
     /* A slot for a stream; or the device that is current where no stream is named, and an event's
@@ -102,21 +109,25 @@ struct op {
 };
 
 /* The plan from which a graph is captured: a task on a branch, or EDGE, by which the branch waits
- * for the present work of branch `other`. */
+ * for the present work of branch `other`, %o. */
+#define TASKS(M)                                 \
+    M(TASK_FILL, "launch_fill(%r bytes)")        \
+    M(TASK_SET, "cudaMemsetAsync(%r)")           \
+    M(TASK_COPY, "cudaMemcpyAsync(%c)")          \
+    M(TASK_EDGE, "waits for branch %o")          \
+    M(TASK_FUNCTION, "cudaLaunchHostFunc(%f)")   \
+    M(TASK_HOLD, "launch_hold(%g)")              \
+    M(TASK_ALLOCATE, "cudaMallocAsync(&%a, %n)") \
+    M(TASK_FREE, "cudaFreeAsync(%a)")
+
+#define TASK(name, words) name,
 struct task {
-    enum {
-        TASK_FILL,
-        TASK_SET,
-        TASK_COPY,
-        TASK_EDGE,
-        TASK_FUNCTION,
-        TASK_HOLD,
-        TASK_ALLOCATE,
-        TASK_FREE
-    } kind;
+    enum { TASKS(TASK) } kind;
     int branch, other, allocation, source, gate;
     size_t from, to, source_from;
 };
+#undef TASK
+
 struct plan {
     int device, branches, count;
     /* What it allocates; 0: nothing. */
