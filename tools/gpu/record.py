@@ -29,9 +29,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "simulator/tests/litmus"))
+from litmus import Program  # noqa: E402
+from litmus import programs as litmus_programs  # noqa: E402
+
 FACTS = Path("simulator/tests/facts")
 UNITS = Path("simulator/tests/unit")
-LITMUS = Path("simulator/tests/litmus")
 WORK = Path("build/record")
 RACES = ["--track-stream-ordered-races", "all"]
 
@@ -587,20 +590,12 @@ def clinic(part):
 COMPLAINT = re.compile("(?!nothing|-$|not run|skipped|does not compile|$)")
 
 
-class LitmusProgram:
-    """A case of simulator/tests/litmus, NAME or NAME_wrong, with what its heading says."""
+class LitmusProgram(Program):
+    """What a GPU, compute-sanitizer, and the simulated device make of it."""
 
-    def __init__(self, file, case, text, wrong):
-        self.case, self.text, self.wrong = case, text, wrong
-        self.name = case + ("_wrong" if wrong else "")
-        self.program = file.with_name(file.stem + ("_wrong" if wrong else ""))
-        correct, _, incorrect = text.partition("\n * WRONG: ")
-        keys = re.compile(r"^ \* (\w+): (.*?)(?: \*/)?$", re.M)
-        self.keys = dict(keys.findall(incorrect if wrong else correct))
-        of_both = dict(keys.findall(correct))
-        self.devices = int(of_both.get("Devices", 1))
-        first = of_both.get("Schedules", "measured").split()[0]
-        self.schedule = "late" if "Late" in self.keys else first
+    def __init__(self, *form):
+        super().__init__(*form)
+        self.schedule = "late" if "Late" in self.keys else self.schedules[0]
         self.prints = self.keys.get("Prints", "") + self.keys.get("Late", "")
 
     def plainly(self, run, each):
@@ -653,14 +648,9 @@ def litmus(part):
     """Every incorrect program is reported by the simulated device, and no correct one by it or by
     the GPU. What only other schedules show, the simulated device runs under the first of them. What
     asks for the free memory runs alone, for at most 20 seconds."""
-    cases = {}
-    for file in LITMUS.glob("*.c"):
-        # A case ends with the body behind its LITMUS.
-        body = re.compile(r".*?^\w*LITMUS\((\w+).*?^}$", re.M | re.S)
-        cases |= {one[1]: (file, one[1], one[0]) for one in body.finditer(file.read_text())}
-    cases = [cases[case] for case in sorted(part.wanted(sorted(cases)))]
-    programs = [LitmusProgram(*case, wrong=True) for case in cases if "\n * WRONG: " in case[2]]
-    programs += [LitmusProgram(*case, wrong=False) for case in cases]
+    programs = sorted(litmus_programs(LitmusProgram), key=lambda one: one.case)
+    cases = part.wanted(sorted({program.case for program in programs}))
+    programs = [program for program in programs if program.case in cases]
     for device in "simulator", "gpu":
         part.build(device, sorted({program.program for program in programs}))
     alone = [program for program in programs if "cudaMemGetInfo" in program.text]
