@@ -33,7 +33,12 @@ project = "CUDA memory pools"
 author = "the workbook's authors"
 version = cited("version")
 language = "en"
-extensions = ["sphinx_design", "book"]
+extensions = ["sphinx.ext.extlinks", "sphinx_design", "book"]
+NVIDIA = "https://docs.nvidia.com/cuda"
+extlinks = {
+    "reference": (f"{NVIDIA}/cuda-runtime-api/%s.html", None),
+    "guide": (f"{NVIDIA}/cuda-programming-guide/04-special-topics/%s.html", None),
+}
 exclude_patterns = ["extensions", "fonts", "recorded", "templates"]
 templates_path = ["docs/templates"]
 highlight_language = "c"

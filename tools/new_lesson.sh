@@ -135,7 +135,6 @@ A program, and its trouble: what it costs somebody who has it. The code comes in
    :title: the point of the picture, in a sentence
 
 .. predict:: What is the first element?
-   :run: solutions/$name
    :kind: 40 / 42
    :fields:
       | first element is (\d+)
@@ -157,9 +156,6 @@ What the output says, in its order.
       (:path:\`$room/expected/output.txt\`)
 
 .. stepper:: starters/$name
-   :name: the starter
-   :also:
-      the solution | solutions/$name
 
 Your turn
 ---------

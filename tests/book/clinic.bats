@@ -85,11 +85,9 @@ differs="prints something else than the recorded H200 (<: here, >: recorded)"
         done <"$BATS_TEST_TMPDIR/links"
         grep -q "^Case $((10#${name%%_*})):" "$page" ||
             complain "$page has another number."
-        for file in "run:: docs/clinic/${name}_wrong" "run:: repairs/$name" \
-            "source:: difference repairs/$name" "clinic:: case $name" \
-            "clinic:: desk $name" "source:: whole docs/clinic/${name}_wrong" \
-            'dropdown:: Our repair'; do
-            grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
+        for file in "case $name" "desk $name" "report docs/clinic/${name}_wrong" \
+            "repair repairs/$name"; do
+            grep -qx ".. clinic:: $file" "$page" || complain "$page lacks: clinic:: $file"
         done
         # Of the run and of the repair nothing stands before the question.
         sed '/^The report$/,$d' "$page" >"$BATS_TEST_TMPDIR/before"
@@ -97,7 +95,7 @@ differs="prints something else than the recorded H200 (<: here, >: recorded)"
             complain "$page asks nothing before its report."
         [ "$(grep -c '^\.\. literalinclude::' "$BATS_TEST_TMPDIR/before")" = 2 ] ||
             complain "$page does not show its program in two pieces."
-        ! grep -nE '^ *\.\. (run::|stepper::|source:: difference|picture::)' \
+        ! grep -nE '^ *\.\. (run|stepper|source:: difference|picture|clinic:: rep)' \
             "$BATS_TEST_TMPDIR/before" || complain "$page gives its case away."
         grep -qx "   clinic/$name" docs/clinic.rst ||
             complain "docs/clinic.rst lacks $name in its toctree."

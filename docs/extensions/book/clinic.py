@@ -6,6 +6,11 @@
    :symptom: an illegal memory access now and then, in code far away
 .. clinic:: desk 01_handed_over
     the commands that run the program, and judge a copy that was repaired
+.. clinic:: report docs/clinic/01_handed_over_wrong
+    once the question is answered: what the program prints, and its steps up to the first report
+.. clinic:: repair repairs/01_handed_over
+    a fold with the lines that our repair changes, and with what the program prints then; below it
+    come the words of the content
 .. collected:: cases
     a row for each case, in the order of the course, with its symptom and nothing that gives it away
 """
@@ -15,8 +20,8 @@ import re
 from docutils.parsers.rst import directives
 
 from . import manifest
-from .page import BookDirective, block, list_table
-from .runs import ROOT, BookError
+from .page import BookDirective, block, indent, list_table
+from .runs import ROOT, BookError, run_program
 
 MANIFEST = "tests/lessons/clinic/manifest.ini"
 
@@ -63,6 +68,24 @@ class ClinicDesk(BookDirective):
                 ),
             ]
         )
+
+
+class ClinicReport(BookDirective):
+    def run(self):
+        program = self.arguments[0]
+        lines = [".. until-answered::", "", f".. run:: {program}", "", f".. stepper:: {program}"]
+        if "hazard: " in run_program(program).errors:
+            lines.append("   :report:")
+        return self.lines(lines)
+
+
+class ClinicRepair(BookDirective):
+    has_content = True
+
+    def run(self):
+        program = self.arguments[0]
+        shown = [f".. source:: difference {program}", "", f".. run:: {program}", "", *self.content]
+        return self.lines([".. dropdown:: Our repair", "", *indent(shown)])
 
 
 class ClinicTable(BookDirective):

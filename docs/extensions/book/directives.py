@@ -9,7 +9,7 @@ file of the kind's class describes its arguments and options:
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from .clinic import ClinicCase, ClinicDesk, ClinicTable
+from .clinic import ClinicCase, ClinicDesk, ClinicRepair, ClinicReport, ClinicTable
 from .days import Days
 from .dial import ThresholdDial
 from .evidence import Evidence
@@ -120,6 +120,8 @@ DIRECTIVES = {
         cases=ClinicTable,
         notes=NotesSummary,
     ),
-    "clinic": with_kinds(case=ClinicCase, desk=ClinicDesk),
+    "clinic": with_kinds(
+        case=ClinicCase, desk=ClinicDesk, report=ClinicReport, repair=ClinicRepair
+    ),
     "bench": with_kinds(pool=PoolBench, lesson=RunHere, days=Days, dial=ThresholdDial),
 }

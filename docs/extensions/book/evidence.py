@@ -1,7 +1,7 @@
 """Whose a rule is: what a document states of it, and what was measured on one driver.
 
     .. evidence::
-       :documented: the `order in a stream <https://docs.nvidia.com/...>`_
+       :documented: the :reference:`order in a stream <group__CUDART__STREAM>`
        :measured: :ref:`segments of 32 MiB <note-steps>`
         below the rule of a lesson, inside its fold where it is folded: one line, with at least one
         of the two. Each says which part of the rule it is about, and links to where that stands:
@@ -24,7 +24,10 @@ SHOWN = {
     "measured": "*Measured* on the :term:`recorded driver`:",
 }
 LINK = {
-    "documented": (r"<https?://|:doc:|:ref:", "an address, :doc: or :ref:"),
+    "documented": (
+        r"<https?://|:(?:reference|guide|doc|ref):",
+        "an address, :reference:, :guide:, :doc:, or :ref:",
+    ),
     "measured": (
         r":ref:`[^`]*note-|:path:`(simulator/)?tests/",
         "a :ref: to a note, or :path:`simulator/tests/...`",

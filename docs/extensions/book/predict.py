@@ -17,6 +17,7 @@
         the answers of the closing questions above, folded
 
 A run is a program with its arguments and settings (SIM_SCHEDULE=late), or a file of a recording.
+Without :run: it is that of the page's own program: a lesson's solution, or a case as it is broken.
 Each field has a label, which may be empty, and the regular expression that finds its answer in what
 the run printed on stdout and stderr, followed by "exit status N". The group of the expression is
 the answer; without a group the number of lines that match is. The reply names the function and the
@@ -75,6 +76,12 @@ def parse_run(words):
     environment = tuple(word for word in rest if re.match("[A-Z_]+=", word))
     arguments = tuple(word for word in rest if word not in environment)
     return programs[0], arguments, environment
+
+
+def program_of(page):
+    """The program that a page of a lesson or of a case is about."""
+    folder, _, name = page.rpartition("/")
+    return f"docs/clinic/{name}_wrong" if folder else f"solutions/{name}"
 
 
 def read_run(words):
@@ -263,9 +270,8 @@ class Predict(BookDirective):
     def run(self):
         if self.content and "why" in self.options:
             raise self.error("a closing question has its reason as content, and no option why")
-        lacking = {"run", "fields"} - set(self.options)
-        if lacking:
-            raise self.error(f"predict needs the option {', '.join(sorted(lacking))}")
+        if "fields" not in self.options:
+            raise self.error("predict needs the option fields")
         group = "closing" if self.content else "predict"
         asked = self.env.temp_data.setdefault(f"{group} questions", [])
         self.shown = []  # [command, what printed it, lines]: what the reply shows
@@ -309,7 +315,7 @@ class Predict(BookDirective):
         """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
         try:
             label, kind, where = parts_of(line, self.options.get("kind"))
-            words = self.options["run"].split()
+            words = self.options.get("run", program_of(self.env.docname)).split()
             field, command, lines, place = read_field(label, kind, where, words)
         except (ValueError, re.error) as error:
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error

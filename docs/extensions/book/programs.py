@@ -41,6 +41,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 from textwrap import dedent
 
 from docutils import nodes
@@ -178,11 +179,29 @@ class Snippet(BookDirective):
         return self.lines(block(dedent(found[1]), language="c"))
 
 
+LANGUAGES = {
+    ".bats": "bash",
+    ".csv": "text",
+    ".cu": "cuda",
+    ".hpp": "cpp",
+    ".ini": "ini",
+    ".py": "python",
+    ".sh": "bash",
+    ".txt": "text",
+    ".yml": "yaml",
+}
+
+
 class Excerpt(LiteralInclude):
+    """The lines of a file, in the language that its name says, unless :language: has another."""
+
     def run(self):
         if withheld(self.arguments[0]):
             return []
         self.options.setdefault("dedent")
+        language = LANGUAGES.get(Path(self.arguments[0]).suffix)
+        if language:
+            self.options.setdefault("language", language)
         lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
         if lesson:
             name = lesson[1]

@@ -9,8 +9,8 @@
        :lines: 2, 4-6
         these lines from "== free_twice" on; without the option, all up to the next case
     .. documented: names only a trim
-        a comment: what the documentation states about the note's subject, two to ten words or
-        nothing
+        a comment below the note's title: what the documentation states about its subject, if it
+        does, in two to ten words
     .. collected:: notes
         every note of docs/notes: its title, what is documented, the lessons that refer to it
 
@@ -219,8 +219,8 @@ class NotesSummary(BookDirective):
     def table(self, text, mentions):
         rows = []
         for note in NOTE.finditer(text):
-            if note["stated"] is None:
-                raise self.error(f'{note["label"]}: its title is not followed by ".. documented:"')
             lessons = (f":doc:`{page[:2]} <{page}>`" for page in mentions.get(note["label"], []))
-            rows.append((f":ref:`{note['label']}`", note["stated"].strip(), ", ".join(lessons)))
+            rows.append(
+                (f":ref:`{note['label']}`", (note["stated"] or "").strip(), ", ".join(lessons))
+            )
         return list_table(("the driver", "the documentation", "lessons"), "50 32 18", rows)

@@ -9,6 +9,8 @@ has such a page, too.
         a fold, "The whole program": of any other program the whole file
     :path:`simulator/tests/facts`
         a path of the repository, which must be there; what has a page of its own links to it
+    :thread:`rapidsai/rmm 1029`
+        an issue or a pull request on GitHub, which the page calls "rmm 1029"
 
 The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor for each line
 (#L46). It has the file as it is delivered, too. Where a block on a page names a line, as the
@@ -29,7 +31,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CLexer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxRole
+from sphinx.util.docutils import ReferenceRole, SphinxRole
 
 from .page import BookDirective
 from .runs import ROOT, BookError, text_of, withheld
@@ -225,6 +227,16 @@ class PathRole(SphinxRole):
         return [nodes.literal(self.rawtext, self.text, classes=["file"])], []
 
 
+class ThreadRole(ReferenceRole):
+    """A thread on GitHub, which leads from the address of an issue to that of a pull request."""
+
+    def run(self):
+        repository, number = self.target.rsplit(None, 1)
+        words = self.title if self.has_explicit_title else f"{repository.split('/')[1]} {number}"
+        address = f"https://github.com/{repository}/issues/{number}"
+        return [nodes.reference(self.rawtext, words, refuri=address)], []
+
+
 def has_listings(builder):
     return builder.format == "html" and builder.name != "epub"
 
@@ -313,6 +325,7 @@ def share_navigation(app, page, template, context, doctree):
 def setup(app):
     app.connect("builder-inited", lambda app: NAVIGATION.clear())
     app.add_role("path", PathRole())
+    app.add_role("thread", ThreadRole())
     app.add_node(file_reference)
     app.add_post_transform(LinkFiles)
     app.connect("html-page-context", share_navigation, priority=100)  # before the theme's

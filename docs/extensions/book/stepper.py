@@ -1,7 +1,7 @@
 r"""Steps through a program's run on its page, from the journal of that run.
 
-    .. stepper:: lessons/04_release_threshold
-       :name: the starter              what the list of runs calls it
+    .. stepper:: docs/programs/model
+       :name: the ladder               what the list of runs calls it
        :part: the first round alone    what is left out, or whose the calls are
        :arguments: 40
        :from: main: launch_fill(       these calls alone: chosen.py
@@ -18,7 +18,8 @@ The run is data: _static/steps has a script for it, which docs/_static/stepper.j
 reader comes near. run_view.js shows it: a map of the run, the program with the present line marked,
 the pool and the order of the streams as that line left them, what it changed, and a sentence.
 Without script, on paper and in an EPUB there is nothing of it. run_steps.js has the rules. `also`
-has more runs for the reader's list, with arguments and settings.
+has more runs for the reader's list, with arguments and settings. A starter without a name is "the
+starter", and the list goes on with its solution.
 """
 
 import difflib
@@ -206,6 +207,9 @@ class Stepper(BookDirective):
     def run(self):
         first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
         rows = [f"{self.options.get('name', 'this run')} | {first}"]
+        if first.startswith("starters/") and "name" not in self.options:
+            solution = first.replace("starters", "solutions")
+            rows = [f"the starter | {first}", f"the solution | {solution}"]
         rows += self.options.get("also", "").splitlines()
         runs, has = [], []
         for row in filter(None, rows):

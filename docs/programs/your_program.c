@@ -1,6 +1,7 @@
 /* A pipeline of two stages, each in a stream of its own: the first fills a batch with squares, the
  * second adds them up and drops the batch. nvcc builds it for a GPU, with its kernels; any other
- * compiler for the simulated device, with functions that stand in for them. */
+ * compiler for the simulated device, with functions that stand in for them. Nothing orders the two
+ * stages, except with -DREPAIRED. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,11 +74,19 @@ int main(void)
     number *batch, *sum, result;
     CHECK(cudaStreamCreateWithFlags(&making, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&adding, cudaStreamNonBlocking));
+#ifdef REPAIRED
+    cudaEvent_t made;
+    CHECK(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+#endif
     CHECK(cudaMallocAsync((void **)&sum, sizeof *sum, adding));
     CHECK(cudaMemsetAsync(sum, 0, sizeof *sum, adding));
     for (number first = 0; first < 8 * COUNT; first += COUNT) {
         CHECK(cudaMallocAsync((void **)&batch, COUNT * sizeof *batch, making));
         CHECK(launch_squares(batch, first, making));
+#ifdef REPAIRED
+        CHECK(cudaEventRecord(made, making));
+        CHECK(cudaStreamWaitEvent(adding, made, 0));
+#endif
         /* From here on the batch is the second stage's. */
         CHECK(launch_total(batch, sum, adding));
         CHECK(cudaFreeAsync(batch, adding));
@@ -87,6 +96,9 @@ int main(void)
     CHECK(cudaStreamSynchronize(adding));
     number n = 8 * COUNT, expected = (n - 1) * n / 2 * (2 * n - 1) / 3;
     printf("the sum is %llu, expected %llu\n", result, expected);
+#ifdef REPAIRED
+    CHECK(cudaEventDestroy(made));
+#endif
     CHECK(cudaStreamDestroy(making));
     CHECK(cudaStreamDestroy(adding));
     return result == expected ? 0 : 1;
