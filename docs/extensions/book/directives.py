@@ -29,7 +29,7 @@ from .programs import (
 from .recording import NotesSummary, Recording
 from .sources import ProgramSource, WholeProgram
 from .stepper import StageAt, Stepper
-from .tables import CallIndex, CallTable, DoneWhen, HazardKinds, LessonsTable, RulesOf
+from .tables import CallIndex, CallTable, DoneWhen, Entries, HazardKinds, LessonsTable, RulesOf
 
 
 class WithKinds(SphinxDirective):
@@ -118,6 +118,7 @@ DIRECTIVES = {
         index=CallIndex,
         hazards=HazardKinds,
         cases=ClinicTable,
+        entries=Entries,
         notes=NotesSummary,
     ),
     "clinic": with_kinds(

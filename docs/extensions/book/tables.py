@@ -14,6 +14,8 @@
 .. collected:: hazards
     the kinds of hazards, as simulator/base/hazards.def has them: their names, and what to do in
     general
+.. collected:: entries
+    the entries of the page, which have labels: a card for each section
 
 How long a page takes: a lesson as its manifest says, another page as its own first lines state:
 "About 25 minutes", "About three hours".
@@ -78,6 +80,21 @@ class RulesOf(BookDirective):
         # A page of another folder is named from the top.
         text = re.sub(r":doc:`([^`<]*<)?(?!/)(?=[\w/]+>?`)", r":doc:`\1/", "\n".join(lines))
         return self.lines(text.splitlines())
+
+
+class Entries(BookDirective):
+    required_arguments = 0
+    HEADING = re.compile(r"^(?:\.\. _([\w-]+):\n\n)?(.+)\n(?:-{4,}|~{4,})$", re.M)
+
+    def run(self):
+        lines = [".. grid:: 1 2 3 3", "   :gutter: 4", "   :class-container: ways"]
+        text = text_of(f"docs/{self.env.docname}.rst")
+        for label, heading in self.HEADING.findall(text):
+            if label:
+                lines.append(f"      - :ref:`{label}`")
+            else:
+                lines += ["", f"   .. grid-item-card:: {heading}", ""]
+        return self.lines(lines)
 
 
 class LessonsTable(BookDirective):
