@@ -12,8 +12,8 @@
 #   job=$(sbatch --parsable docs/course/slurm.sh)
 #   sbatch --dependency=afterany:"$job" --wrap "tests/grading/grade.sh class collect"
 #
-# The first task draws the seed of all, OUT/seed. A task that was canceled is repeated by the same
-# commands: what is graded is not graded again.
+# The first task draws the seed of all, OUT/seed. If a task was canceled, type the same commands
+# again: they grade only what has no grade yet.
 if [ $# != 0 ]; then
     echo "slurm.sh takes no words." >&2
     exit 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes a class of three with lessons 04 and 06: three_students.sh FOLDER [FOURTH]. Ada hands in
 # solutions, the second one two days late; Ben a program with one mistake, and nothing for lesson
-# 06; Cleo what she was given. The fourth student, if there is one, has a link to Cleo's files in
-# the place of a folder with files, which is not graded.
+# 06; Cleo the starters. The fourth student, if there is one, has a link to Cleo's files instead of
+# a folder, and the grader follows no links.
 set -eu
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
