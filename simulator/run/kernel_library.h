@@ -4,7 +4,7 @@
 #define SIM_RUN_KERNEL_LIBRARY_H
 
 #include "module/registry.h"
-#include "ptx/library.h"
+#include "ptx/ptx_library.h"
 
 /* Loads the library. Returns NULL, or why it cannot be loaded, as the end of a sentence. */
 const char *kernel_library_load(void);

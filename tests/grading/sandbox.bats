@@ -549,8 +549,8 @@ beside_hostile() {
         grep -vxE 'spinning_sessions|threads|fork_bomb|large_array|touch_3_gib')" env
 }
 
-# The cases whose end depends on who grades: they make processes, print, need much memory, or let the
-# compiler read a file. The others are refused when they are compiled, whoever grades.
+# The cases whose end depends on who grades: they make processes, print, need much memory, or let
+# the compiler read a file. The others are refused when they are compiled, whoever grades.
 AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb include_pipe touch_3_gib)
 # bats test_tags=long
 @test "hostile files get no point and change no byte of a neighbor's grade, as an ordinary user" {

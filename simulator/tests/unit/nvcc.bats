@@ -45,11 +45,11 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     local copy=$BATS_TEST_TMPDIR/copy
     grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
     (cd "$ROOT" && workbook_copy "$copy")
-    # The copy believes that the processor lacks it. Only library.c is compiled again.
+    # The copy believes that the processor lacks it. Only ptx_library.c is compiled again.
     cp -p "$copy/simulator/ptx/warp.h" warp.h
     sed -i 's/__builtin_cpu_supports(.*)/false/' "$copy/simulator/ptx/warp.h"
     touch -r warp.h "$copy/simulator/ptx/warp.h"
-    touch "$copy/simulator/ptx/library.c"
+    touch "$copy/simulator/ptx/ptx_library.c"
     make -s -C "$copy" BACKEND=simulator simulator
     LD_LIBRARY_PATH=$copy/build/simulator run bounded "$PROGRAMS/nvcc_by_hand" sums \
         "$ROOT/simulator/tests/unit/kernels/sums.ptx"
@@ -63,8 +63,8 @@ simulated device was built on a machine whose processor has AVX2, which this one
         "$ROOT/simulator/tests/unit/kernels/sums.ptx"
     assert_failure
     assert_output --partial "the kernel sums was built by nvcc and does not run here: libptx.so, \
-which runs kernels, is not beside the simulated device's library, or is not of the same build (type \
-make simulator in the workbook). Its launches return cudaErrorNoKernelImageForDevice"
+which runs kernels, is not beside the simulated device's library, or is not of the same build \
+(type make simulator in the workbook). Its launches return cudaErrorNoKernelImageForDevice"
 }
 
 @test "variables, also __managed__ ones, and what a kernel may have of a multiprocessor" {

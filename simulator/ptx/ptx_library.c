@@ -1,5 +1,5 @@
 /* Gives the functions of this room to the simulated device, and takes those of os/ from it. */
-#include "ptx/library.h"
+#include "ptx/ptx_library.h"
 
 #include "ptx/warp.h"
 

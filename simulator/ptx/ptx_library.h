@@ -1,8 +1,8 @@
-/* What the simulated device and the library of this room, libptx.so, have of each other.
- * run/kernel_library.c loads the library when a kernel's instructions are needed for the first time.
- * A program without kernels of nvcc runs without it, and the first lesson is compiled without it. */
-#ifndef SIM_PTX_LIBRARY_H
-#define SIM_PTX_LIBRARY_H
+/* What the simulated device and the library of this room, libptx.so, have of each other. The file
+ * run/kernel_library.c loads the library for a program that registers or loads a kernel. A program
+ * without kernels of nvcc runs without it, and the first lesson is compiled without it. */
+#ifndef SIM_PTX_PTX_LIBRARY_H
+#define SIM_PTX_PTX_LIBRARY_H
 
 #include "os/needs_lock.h"
 #include "os/os.h"
