@@ -173,14 +173,14 @@ static cudaError_t check_capture(unsigned flags)
 static cudaError_t refuse_at_end(const char *name)
 {
     static bool reported;
-    bool is_free = !strncmp(name, "cudaFree", 8);
-    if (is_free && !reported)
+    bool is_harmless = strstr(name, "Destroy") || strstr(name, "etDevice");
+    if (!is_harmless && !reported)
         diag("%s was called while the process ends, after the CUDA runtime has ended: it returns "
-             "cudaErrorCudartUnloading and frees nothing. So late are the destructors of global "
+             "cudaErrorCudartUnloading and does nothing. So late are the destructors of global "
              "objects, and what was given to atexit before the first CUDA call.",
              name);
-    reported |= is_free;
-    process.freed_too_late |= is_free;
+    reported |= !is_harmless;
+    process.freed_too_late |= !strncmp(name, "cudaFree", 8);
     return cudaErrorCudartUnloading;
 }
 

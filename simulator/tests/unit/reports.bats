@@ -600,6 +600,28 @@ KINDS
     finish
 }
 
+@test "a wait while the process ends, after the runtime: a sentence; to destroy then: none" {
+    cat >late.c <<'END'
+#include <cuda_runtime_api.h>
+static cudaStream_t s;
+__attribute__((destructor)) static void end(void)
+{
+    if (WAITS)
+        cudaStreamSynchronize(s);
+    cudaStreamDestroy(s);
+}
+int main(void) { return cudaStreamCreate(&s); }
+END
+    build late.c -DWAITS=0
+    run ./program
+    assert_success
+    refute_output
+    build late.c -DWAITS=1
+    run ./program
+    assert_success
+    assert_output --partial "cudaStreamSynchronize was called while the process ends, after the CUDA"
+}
+
 @test "a pool destroyed before the host has waited for its frees: a line, and the status stays" {
     main_of pools.c <<'C'
     struct cudaMemPoolProps props;
