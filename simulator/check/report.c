@@ -715,7 +715,8 @@ static struct phrase next_in_words(const struct origin *first, const struct orig
     const struct os_source_loc *from = &location_of(&places[0])->source,
                                *to = &location_of(&places[1])->source;
     bool is_above = to->file[0] && !strcmp(to->file, from->file) && to->line <= from->line
-                 && !first->launch && !second->launch;
+                 && !to->is_called_from && !from->is_called_from && !first->launch
+                 && !second->launch;
     if (second->slot == HOST_SLOT && !second->number)
         return phrase("the host%s touches the memory (%s)", is_above ? " next" : "",
                       source_line(second));

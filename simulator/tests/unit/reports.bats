@@ -150,21 +150,25 @@ struct Buffer {
     int *data;
     Buffer()
     {
-        cudaMalloc(&data, 4096);
+        cudaMallocAsync(&data, 4096, cudaStreamPerThread);
     }
+    ~Buffer() { cudaFreeAsync(data, cudaStreamPerThread); }
 };
 int main()
 {
+    cudaStream_t s;
+    cudaStreamCreate(&s);
     Buffer first;
-    Buffer second;
-    cudaFree(second.data);
+    cudaStreamSynchronize(cudaStreamPerThread);
+    cudaMemsetAsync(first.data, 0, 4096, s);
     return 0;
 }
 C
-    how=member
+    local how=member
     build member.cpp
     reported
-    names "cudaMalloc, the host, at member.cpp:6, called from member.cpp:11 (allocation 1"
+    names "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:14 (alloc" \
+        "event, 0) before cudaFreeAsync (member.cpp:8, called from member.cpp:18)."
     finish
 }
 
