@@ -646,19 +646,19 @@ void checker_unmapped(const struct mapping *m)
         mappings.pairs -= other->memory == m->memory;
 }
 
-/* Returns the memory of a mapping, or NULL if no memory has two mappings. */
-static const void *memory_of(const struct shadow *mapped)
+/* Returns the memory of a mapping, or 0 if no memory has two mappings. */
+static uint64_t memory_of(const struct shadow *mapped)
 {
     const struct mapping *m =
         mappings.pairs && mapped->kind == ALLOCATION_MAPPED ? mappings.newest : NULL;
     while (m && m->ref.shadow != mapped)
         m = m->next;
-    return m ? m->memory : NULL;
+    return m ? m->memory : 0;
 }
 
 /* Returns the next other mapping of the memory after `m` (NULL: the first), or NULL, and leaves in
  * checker.near what other operations do to the bytes of the access there. */
-static const struct mapping *find_elsewhere(const struct mapping *m, const void *memory,
+static const struct mapping *find_elsewhere(const struct mapping *m, uint64_t memory,
                                             const struct shadow *mapped, const struct access *later)
 {
     size_t kept = 0;
@@ -680,7 +680,7 @@ static const struct mapping *find_elsewhere(const struct mapping *m, const void 
 static void check_elsewhere(const struct shadow *mapped, struct access later,
                             const struct stream *s)
 {
-    const void *memory = memory_of(mapped);
+    const uint64_t memory = memory_of(mapped);
     const struct mapping *m = NULL;
     later.is_mapped_elsewhere = true;
     while (memory && (m = find_elsewhere(m, memory, mapped, &later))) {
@@ -1167,7 +1167,7 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
         os_free(later.bytes);
         return;
     }
-    const void *memory = memory_of(ref.shadow);
+    const uint64_t memory = memory_of(ref.shadow);
     struct access elsewhere = later;
     elsewhere.is_mapped_elsewhere = true;
     for (const struct mapping *m = NULL;

@@ -99,7 +99,7 @@ struct shadow_ref {
 /* A mapping (cuMemMap), which its owner keeps. The same memory may have several. */
 struct mapping {
     struct shadow_ref ref;
-    const void *memory;
+    uint64_t memory; /* Another number for each memory, in all processes. */
     struct mapping *next;
 };
 

@@ -19,7 +19,7 @@ struct reservation {
 
 /* The page after the bytes in the memory's file, which describes the memory. */
 struct file_end {
-    uint64_t magic, bytes;
+    uint64_t magic, number, bytes;
     struct virtual_properties properties;
 };
 
@@ -42,10 +42,14 @@ struct heap *virtual_first(void)
 
 /* ---- memory ---- */
 
-static struct virtual_memory *memory_of(int file, size_t bytes, struct virtual_properties p)
+static struct virtual_memory *memory_of(int file, const struct file_end *end)
 {
     struct virtual_memory *m = os_allocate(sizeof *m);
-    *m = (struct virtual_memory){.bytes = bytes, .properties = p, .file = file, .references = 1};
+    *m = (struct virtual_memory){.number = end->number,
+                                 .bytes = end->bytes,
+                                 .properties = end->properties,
+                                 .file = file,
+                                 .references = 1};
     m->handle = handle_new(HANDLE_MEMORY, m);
     return m;
 }
@@ -63,9 +67,10 @@ struct virtual_memory *virtual_memory_new(size_t bytes, struct virtual_propertie
             os_fd_close(file);
         return NULL;
     }
-    *(struct file_end *)(all + bytes) = (struct file_end){MAGIC, bytes, p};
+    const struct file_end end = {MAGIC, os_random(), bytes, p};
+    *(struct file_end *)(all + bytes) = end;
     os_fd_unmap(all, bytes + PAGE);
-    return memory_of(file, bytes, p);
+    return memory_of(file, &end);
 }
 
 struct virtual_memory *virtual_memory_import(int file)
@@ -82,7 +87,7 @@ struct virtual_memory *virtual_memory_import(int file)
     if (end.magic != MAGIC || end.bytes != bytes || !device_exists(end.properties.device))
         return NULL;
     end.properties.handle_types = 0;
-    struct virtual_memory *m = memory_of(file, bytes, end.properties);
+    struct virtual_memory *m = memory_of(file, &end);
     m->imported = true;
     return m;
 }
@@ -187,7 +192,7 @@ bool virtual_map(const struct call *call, char *at, struct virtual_memory *m)
     m->mappings++;
     memory_born(call, &r->heap, range, ALLOCATION_MAPPED, NULL, 0);
     v->checked.ref = (struct shadow_ref){&range->shadow, range->id, at, m->bytes};
-    v->checked.memory = m;
+    v->checked.memory = m->number;
     checker_mapped(&v->checked);
     return true;
 }

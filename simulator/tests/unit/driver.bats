@@ -71,9 +71,13 @@ virtual() {
 @test "driver API: uses of the same memory at two addresses that nothing orders: reported" {
     virtual 0 two_addresses
     assert_output ""
-    virtual 3 two_addresses_unordered
-    assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill (str"
-    assert_line --partial "cuMemMap has mapped the same memory at two addresses"
+    virtual 0 two_handles
+    local case
+    for case in two_addresses_unordered two_handles_unordered; do
+        virtual 3 $case
+        assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill (str"
+        assert_line --partial "cuMemMap has mapped the same memory at two addresses"
+    done
 }
 
 @test "driver API: what of virtual memory is not simulated is refused in a sentence" {

@@ -23,6 +23,7 @@ static CUmemAllocationProp on_device(int device)
 static void make(void)
 {
     CUmemAllocationProp p = on_device(0);
+    p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     OK(cudaStreamCreate(&s));
     DO(cuMemAddressReserve(&at, 4 * STEP, 0, 0, 0));
     DO(cuMemCreate(&memory, 2 * STEP, &p, 0));
@@ -163,13 +164,20 @@ CASE(unordered_beyond)
     OK(cudaDeviceSynchronize());
 }
 
-/* Two streams use the same memory at two addresses; ordered: one waits for the other. */
-static void use_both(int ordered)
+/* Two streams use the same memory at two addresses; ordered: one waits for the other; imported: the
+ * second address has it by a handle of its own, as in a library that shares memory. */
+static void use_both(int ordered, int imported)
 {
+    const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     cudaStream_t t;
     cudaEvent_t filled;
+    int file;
     make();
     map(at, 1);
+    if (imported) {
+        DO(cuMemExportToShareableHandle(&file, memory, type, 0));
+        DO(cuMemImportFromShareableHandle(&memory, (void *)(uintptr_t)file, type));
+    }
     map(at + 2 * STEP, 1);
     OK(cudaStreamCreate(&t));
     OK(cudaEventCreate(&filled));
@@ -186,8 +194,10 @@ static void use_both(int ordered)
     DO(cuMemUnmap(at + 2 * STEP, 2 * STEP));
 }
 
-CASE(two_addresses) { use_both(1); }
-CASE(two_addresses_unordered) { use_both(0); }
+CASE(two_addresses) { use_both(1, 0); }
+CASE(two_addresses_unordered) { use_both(0, 0); }
+CASE(two_handles) { use_both(1, 1); }
+CASE(two_handles_unordered) { use_both(0, 1); }
 
 CASE(refused)
 {
