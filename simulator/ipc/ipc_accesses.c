@@ -1,11 +1,12 @@
 /* The ipc table's accesses. The accesses of one stream form a chain, the newest first. Waiting for
  * one access covers all older ones, so a search ends at the first ordered access. When a chain has
- * doubled, accesses are removed that some host has acquired or that a later access of the stream
- * repeats. */
+ * doubled, accesses are removed that some host has acquired, unless a launch still needs them, or
+ * that a later access of the stream repeats. */
 #include "ipc/ipc_table_file.h"
 
 #include <string.h>
 
+#include "check/late_launch.h"
 #include "os/os.h"
 #include "os/process.h"
 
@@ -74,13 +75,20 @@ static uint64_t acquired_of(const struct ipc_chain *chain)
     return process_clock_acquired(process_clock_of(chain->process), chain->slot);
 }
 
+/* Returns whether a launch of this process that was made before the access has not run. What a host
+ * has acquired since then need not come before the launch. */
+static bool is_needed(const struct ipc_node *n)
+{
+    return n && late_launches && n->access.at >= late_launches->made_at;
+}
+
 /* Cuts the chain off at the first access that some host has acquired. */
 static void cut_acquired(struct ipc_table_header *h, struct ipc_chain *chain)
 {
     uint64_t acquired = acquired_of(chain);
     uint32_t *at = &chain->newest, steps = 0;
     for (struct ipc_node *n; (n = ipc_node_at(h, *at)) && steps < IPC_TABLE_NODES; steps++) {
-        if (n->access.seq <= acquired) {
+        if (n->access.seq <= acquired && !is_needed(n)) {
             uint32_t rest = *at;
             *at = 0;
             put_list(h, rest);
@@ -226,7 +234,7 @@ static struct ipc_chain *find_chain(struct ipc_table *t, struct ipc_entry *entry
         if (chain->process.process == access->process.process && chain->slot == access->slot
             && chain->role == access->role)
             return chain;
-        if (chain->seq <= acquired_of(chain)) {
+        if (chain->seq <= acquired_of(chain) && !is_needed(ipc_node_at(h, chain->newest))) {
             uint32_t over = *at;
             *at = n->next;
             put_chain(h, over);

@@ -45,8 +45,11 @@ struct operation {
     const struct late_launch *l;
 };
 
-/* Returns the epoch up to which the work of a slot, here or elsewhere, comes before an
- * operation. */
+/* Returns whether nothing that was done after the launch's call can have delayed it. */
+static bool was_free_to_run(const struct late_launch *l) { return l && !l->obstacle.op; }
+
+/* Returns the epoch up to which the work of a slot, here or elsewhere, comes before an operation.
+ * What hosts have acquired by now, may_be_ordered judges if it need not come before a launch. */
 static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const void *context)
 {
     const struct operation *later = context;
@@ -57,7 +60,7 @@ static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const
                                   : s        ? &s->ordering.happens_before
                                              : &host_acquired.clock;
     uint64_t by_order = remote_clock_epoch(vc, clock, slot),
-             by_host = process_clock_acquired(clock, slot);
+             by_host = was_free_to_run(later->l) ? 0 : process_clock_acquired(clock, slot);
     return by_order > by_host ? by_order : by_host;
 }
 
@@ -80,6 +83,20 @@ static bool may_follow(const struct ipc_access *access, const struct late_launch
 {
     return l && access->at >= l->made_at
         && (is_in_this_process(access) || process_clock_awaited(l->origin.slot) >= l->origin.seq);
+}
+
+/* Returns whether the operation may be ordered with an access that its vector clock does not
+ * cover. An ended process orders nothing, but what it did after the launch is no less unordered. */
+static bool may_be_ordered(const struct ipc_access *access, const struct late_launch *l)
+{
+    if (may_follow(access, l))
+        return true;
+    if (was_free_to_run(l) && access->at >= l->made_at)
+        return false;
+    return is_of_ended(access)
+        || (l
+            && access->seq
+                   <= process_clock_acquired(process_clock_of(access->process), access->slot));
 }
 
 /* Returns "process 4711 (launch_fill, its stream 1)". */
@@ -203,7 +220,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
     struct operation later = {s, origin.seq, l};
     struct ipc_accesses earlier = ipc_table_unordered(ipc_ref, &access, ordered_before, &later);
     for (uint32_t i = 0; i < earlier.count; i++)
-        if (!is_of_ended(&earlier.list[i]) && !may_follow(&earlier.list[i], l))
+        if (!may_be_ordered(&earlier.list[i], l))
             report_unordered(ref, &earlier.list[i], &origin, write);
     if (access.seq)
         ipc_table_add_access(ipc_ref, &access);

@@ -229,6 +229,8 @@ hazards() {
     silent late_by_event
     hazards late_unordered "write not ordered after another process's read\. add_one \(stream 1\)"
     hazards late_unordered_before "unordered writes of two processes\. add_one \(stream 1\) and"
+    SIM_IDLE=off hazards late_acquired \
+        "unordered writes of two processes\. (add_one|launch_fill) \(stream 1\) and"
 }
 
 @test "the exporter frees what the importer has open, or still uses" {

@@ -731,6 +731,36 @@ CASE(late_by_event) { found_late(importer, 'w'); }
 CASE(late_unordered) { found_late(importer, 'n'); }
 CASE(late_unordered_before) { found_late(importer, 'b'); }
 
+/* The exporter's kernel runs only when the importer has written, waited for its write, and closed
+ * the memory: that was all made after the kernel. Before the kernel, the importer has written, too,
+ * and waited, and told the exporter. */
+CASE(late_acquired)
+{
+    if (importer) {
+        data = open_memory();
+        OK(launch_fill(data, 8, 1, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        wait_for_go(); /* the kernel is queued */
+        OK(launch_fill(data, 9, 1, s));
+        OK(cudaStreamSynchronize(s));
+        close_memory();
+        go();
+        return;
+    }
+    OK(cudaMalloc((void **)&data, MiB));
+    OK(cudaMemset(data, 7, MiB));
+    OK(cudaDeviceSynchronize());
+    send_memory(data);
+    wait_for_go();
+    launch_one(data, 2);
+    go();
+    wait_for_go();
+    OK(cudaMemsetAsync(data + 1, 7, 4, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFree(data));
+}
+
 /* ---- frees ---- */
 
 /* The exporter frees what the importer has open, and the importer uses it. */
