@@ -734,9 +734,10 @@ static void missing_graph_edge(const struct origin *earlier, const struct origin
 {
     const struct phrase first = phrase("%s (%s)", earlier->call, source_line(earlier)),
                         second = phrase("%s (%s)", later->call, source_line(later));
+    const bool is_nested = earlier->is_nested || later->is_nested;
     append("\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
            "To do:     ");
-    if (earlier->is_captured && later->is_captured)
+    if (earlier->is_captured && later->is_captured && !is_nested)
         append("while capturing, record an event after %s, or after the last call of its\n"
                "             stream that uses the allocation, and make the stream of %s\n"
                "             wait for it before that call.",
@@ -747,7 +748,7 @@ static void missing_graph_edge(const struct origin *earlier, const struct origin
             "             node in the call that adds it, or call cudaGraphAddDependencies before "
             "cudaGraphInstantiate.%s",
             second.text, first.text,
-            earlier->is_nested || later->is_nested
+            is_nested
                 ? "\n             Instead of a node in a child graph or a body, take the node "
                   "that contains it,\n             unless that contains both."
                 : "");

@@ -65,7 +65,7 @@ LITMUS(graph_built_by_hand, a)
     CHECK(cudaGraphLaunch(exec, a));
 }
 
-/* A node writes what a node in a child graph has written, and depends on the child graph's node.
+/* A captured graph is the child of two nodes, of which the second depends on the first.
  *
  * WRONG: it depends on nothing: the edge is missing.
  * Kind: unordered writes
@@ -73,17 +73,16 @@ LITMUS(graph_built_by_hand, a)
 LITMUS(graph_child, a)
 {
     cudaGraph_t graph, inside;
-    cudaGraphNode_t first, child, second;
-    int *data = device_memory(MiB);
-    struct cudaMemsetParams set = {
-        .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
-    CHECK(cudaGraphCreate(&graph, 0));
-    CHECK(cudaGraphCreate(&inside, 0));
-    CHECK(cudaGraphAddMemsetNode(&first, inside, NULL, 0, &set)); /* previous access */
-    CHECK(cudaGraphAddChildGraphNode(&child, graph, NULL, 0, inside));
-    IF_WRONG(CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set))); /* access */
-    IF_RIGHT(CHECK(cudaGraphAddMemsetNode(&second, graph, &child, 1, &set)));
     cudaGraphExec_t exec;
+    cudaGraphNode_t first, second;
+    int *data = device_memory(MiB);
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+    CHECK(cudaStreamEndCapture(a, &inside));
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddChildGraphNode(&first, graph, NULL, 0, inside));
+    IF_WRONG(CHECK(cudaGraphAddChildGraphNode(&second, graph, NULL, 0, inside)));
+    IF_RIGHT(CHECK(cudaGraphAddChildGraphNode(&second, graph, &first, 1, inside)));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
