@@ -126,6 +126,11 @@ $(error make $(MAKECMDGOALS): $(firstword $(PATHS)) is a file or a folder, and n
 	with a word of the command: FILE=, STUDENT= or CLASS=)
 endif
 
+SANITIZERS := address,undefined address undefined thread
+ifneq ($(filter-out $(SANITIZERS),$(SANITIZE)),)
+$(error SANITIZE=$(SANITIZE): expected one of $(SANITIZERS))
+endif
+
 # BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
 # in its first line which it chose, and why.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)

@@ -212,16 +212,6 @@ PYTHON
     done
 }
 
-@test "a check needs no Bats, and one that is cut off is no pass" {
-    local bin=$BATS_TEST_TMPDIR/bin
-    mkdir "$bin"
-    printf '#!/bin/sh\necho "bats was called" >&2\nexit 1\n' >"$bin/bats"
-    chmod +x "$bin/bats"
-    PATH=$bin:$PATH check solutions/01_first_allocation.c 01_first_allocation
-    assert_success
-    refute_output --partial "bats was called"
-}
-
 @test "the first miss alone: the rules behind it wait, and the report leaves them out" {
     local file=lessons/04_release_threshold.c said
     said=$(as_typed python3 -SB tests/grading/judge.py 04_release_threshold $file --first \

@@ -196,7 +196,7 @@ def waiting_sentence(line):
     """A sentence about rules that were not judged, because no miss explains their points."""
     if not line["waiting"]:
         return []
-    rules = "1 rule" if line["waiting"] == 1 else f"{line['waiting']} rules"
+    rules = "1 rule was" if line["waiting"] == 1 else f"{line['waiting']} rules were"
     return [f"{rules} not judged until this is repaired."]
 
 

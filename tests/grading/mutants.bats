@@ -36,7 +36,7 @@ setup_file() { know_compiler; }
     local room=tests/lessons/01_first_allocation copy=$BATS_TEST_TMPDIR/copy edit said
     local solution=solutions/01_first_allocation.c
     mkdir -p "$copy"/{tools,solutions,"$room"}
-    cp tools/variants.py "$copy/tools"
+    cp tools/{variants,usage}.py "$copy/tools"
     lines one two three two one >"$copy/$solution"
     while IFS='|' read -r edit said; do
         printf '== style tried: It is tried.\n%b\n' "$edit" >"$copy/$room/variants.txt"

@@ -17,6 +17,7 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote_from_bytes
 
+import forms
 from course import rounded
 
 STYLE = """
@@ -275,12 +276,6 @@ def line_of(test, lesson, source):
     return 1
 
 
-def not_judged(line):
-    """A sentence about rules that were not judged, because no miss explains their points."""
-    rules = "1 rule was" if line["waiting"] == 1 else f"{line['waiting']} rules were"
-    return f"{rules} not judged until this is repaired."
-
-
 def sandbox(grade):
     """A sentence about the sandbox in which this student's programs ran."""
     lacking = ", ".join(grade["not_promised"])
@@ -318,8 +313,7 @@ def feedback(student, course, with_course):
             page += [("line", words, name) for words in sentences]
             if report:
                 page.append(("report", report, name))
-        if line["waiting"]:
-            page.append(("line", not_judged(line)))
+        page += [("line", words) for words in forms.waiting_sentence(line)]
         page.append(("line", where_to_read(name, course)))
         if source and found:
             sources.append(("source", source, name))
