@@ -9,6 +9,7 @@ set -eu
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '(test[a-z-]*)?|[^-;][^;]*\.bats(;[^-;][^;]*\.bats)*' "$@"
 cd "$(dirname "$0")/.."
+need_git_clone
 for file in "$@"; do
     [[ $file != *.bats || -f $file ]] ||
         { echo "coverage.sh: there is no file $file." >&2; exit 2; }

@@ -46,6 +46,7 @@ if [ "${1:-}" = where ]; then
     exit
 fi
 
+need_git_clone
 clang_format=$("$0" where clang-format)
 ruff=$("$0" where ruff)
 git ls-files -z '*.c' '*.h' | xargs -0 "$clang_format" -i

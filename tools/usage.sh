@@ -3,6 +3,7 @@
 #
 #   takes PATTERN "$@"   joins the script's words by ";". If they do not match the regular
 #                        expression, prints the script's heading as its usage and ends with 2
+#   need_git_clone       ends with 2 where git does not know which files are the workbook's
 
 takes() { # takes PATTERN WORD...
     local IFS=';' LC_ALL=C   # names of files are any bytes
@@ -14,4 +15,12 @@ takes() { # takes PATTERN WORD...
             NR > 1 && !/^# shellcheck/ { sub(/^# ?/, "    "); print }' "$0"
     } >&2
     exit 2
+}
+
+need_git_clone() {
+    git ls-files --error-unmatch Makefile >/dev/null 2>&1 || {
+        echo "${0##*/} works on the files that git knows, and here it knows none: clone the" \
+            "repository with git." >&2
+        exit 2
+    }
 }

@@ -135,6 +135,23 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial "this is a folder."
 }
 
+@test "an older make, a sanitizer that is none, and no git: a sentence" {
+    local copy=$BATS_TEST_TMPDIR/copy command
+    run as_typed make MAKE_VERSION=3.81 list
+    assert_failure 2
+    assert_output --partial "This is make 3.81, and the workbook needs 4.2 or later."
+    run as_typed make SANITIZE=adress simulator
+    assert_failure 2
+    assert_output --partial "SANITIZE=adress: expected one of address,undefined address"
+    mkdir "$copy"
+    cp -r Makefile tools "$copy"
+    for command in format.sh coverage.sh; do
+        run "$copy/tools/$command"
+        assert_failure 2
+        assert_output --partial "here it knows none: clone the repository with git."
+    done
+}
+
 @test "a lesson that refuses its argument sends to ARGS and not to its file" {
     run as_typed make 02 ARGS=abc BACKEND=simulator
     assert_failure
