@@ -102,7 +102,7 @@ divided() {
 }
 
 # bats test_tags=long
-@test "small launches that are divided: programs of all kinds, cases, and checks" {
+@test "small launches that are divided: programs of all kinds, cases, checks, random kernels" {
     local program variant
     kernels cores blocks races unwritten misused strays shapes matrices textures texture_words
     divided
@@ -117,27 +117,13 @@ divided() {
         cases cores
     } >>several
     same <several
+    SIM_THREADS=3 LD_LIBRARY_PATH=$LIBRARY random_kernels 2 40
     # Blocks are compared with each other for so long that it takes no longer than running them.
     sed -i -E 's/^(#define WORDS_MIN) .*/\1 500/; s/^(#define WORDS_EACH) .*/\1 2/' \
         "$BATS_TEST_TMPDIR/copy/simulator/ptx/between_blocks.c"
     make -s -C "$BATS_TEST_TMPDIR/copy" BACKEND=simulator simulator
     same < <(cases cores)
     finish
-}
-
-# bats test_tags=long
-@test "random kernels on several cores give what they give on the host" {
-    local seed
-    [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
-    divided
-    for seed in 1 2; do
-        python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" $seed 20 >random.cu
-        "$NVCC" -cudart=shared -fmad=false -gencode arch=compute_75,code=compute_75 \
-            -Xcompiler -ffp-contract=off -diag-suppress 177,186,550 -o random random.cu
-        SIM_THREADS=3 LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/copy/build/simulator run bounded ./random
-        assert_success
-        assert_output "seed $seed: 20 kernels compared, 0 differ"
-    done
 }
 
 # bats test_tags=long

@@ -20,34 +20,29 @@ setup_file() {
 @test "a launch of one node too many waits for ever behind a closed gate: a sentence, status 3" {
     local name
     for name in too_many_launches too_many_wide_launches; do
-        run bounded "$PROGRAMS/device" "$name"
-        assert_equal "$status" 3
+        exits 3 "$PROGRAMS/device" "$name"
         assert_line --partial "hazard: waiting forever. cudaGraphLaunch waits for room in the full"
     done
 }
 @test "a call that waits for room behind a gate that nobody opens: a sentence and status 3" {
-    run bounded "$PROGRAMS/device" too_full
-    [ "$status" = 3 ]
+    exits 3 "$PROGRAMS/device" too_full
     assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
     assert_line "  To do:     open the gate (*open = 1) before this call, or queue less after it."
 }
 
 @test "a reset ends memory and streams: their use is reported" {
-    run bounded "$PROGRAMS/device" memory_after_reset
-    assert_equal "$status" 3
+    exits 3 "$PROGRAMS/device" memory_after_reset
     assert_output --partial \
         "use after free. cudaMemset (the legacy stream) writes allocation 1, which"
     assert_output --partial "freed      cudaDeviceReset, the host"
-    run bounded "$PROGRAMS/device" stream_after_reset
-    assert_equal "$status" 3
+    exits 3 "$PROGRAMS/device" stream_after_reset
     assert_output --partial "launch_fill was given a stream that cudaDeviceReset has ended."
 }
 
 # On other processors than x86-64, each result counts as looked at.
 @test "a refused call that nobody looks at is reported, also in a program without kernels" {
     [ "$(uname -m)" = x86_64 ] || skip "its results count as looked at here"
-    run bounded "$PROGRAMS/device" refused_and_unseen
-    assert_equal "$status" 3
+    exits 3 "$PROGRAMS/device" refused_and_unseen
     assert_output --partial "failed call. cudaGraphLaunch returned cudaErrorInvalidValue"
     assert_output --partial "its memory of the launch before is not freed"
 }
@@ -71,8 +66,7 @@ setup_file() {
 }
 @test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
     SIM_CHECK=off as_expected device one_row_more
-    run bounded "$PROGRAMS/device" one_row_more
-    assert_equal "$status" 3
+    exits 3 "$PROGRAMS/device" one_row_more
     assert_line --partial "hazard: use of memory that is not allocated"
 }
 @test "copies and memsets of slices: what is refused, at once" {
@@ -139,8 +133,7 @@ END
 END
     local flags
     for flags in 0 1 2 4 7; do
-        run bounded ./program $flags
-        assert_equal "$status" 3
+        exits 3 ./program $flags
         assert_line --partial "hazard: host write not ordered after a read."
     done
 }
@@ -157,8 +150,7 @@ END
     *buffer = 2;
     cudaFree(data), cudaFreeHost(buffer), cudaFreeHost(gap);
 END
-    LD_PRELOAD=./page64.so run bounded ./program
-    [ "$status" = 3 ]
+    LD_PRELOAD=./page64.so exits 3 ./program
     assert_output --partial "hazard: host write not ordered after a read."
     refute_output --partial "as many mappings as Linux allows"
 }
@@ -188,8 +180,7 @@ END
     cudaMemPoolDestroy(pool);
     return cudaMemSetMemPool(&props.location, props.allocType, pool);
 END
-    run ./program
-    [ "$status" = 3 ]
+    exits 3 ./program
     assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \
 destroyed"
 }
@@ -225,46 +216,25 @@ destroyed"
 
 # Headers since CUDA 13.4 have it where older ones have the first of `reserved`.
 @test "cudaPointerGetAttributes: no memory is in a locality domain, which is -1 and not domain 0" {
-    cat >domain.c <<'C'
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-struct attributes {
-    int type, device;
-    void *device_pointer, *host_pointer;
-    union { int domain; long unused; };
-    long reserved[7];
-};
-int cudaMalloc(void **, size_t);
-int cudaMallocAsync(void **, size_t, void *);
-int cudaMallocHost(void **, size_t);
-int cudaMallocManaged(void **, size_t, unsigned);
-int cudaFree(void *);
-int cudaFreeHost(void *);
-int cudaPointerGetAttributes(struct attributes *, const void *);
-static void ask(const void *p)
-{
-    struct attributes a;
-    memset(&a, 0x55, sizeof a);
-    int e = cudaPointerGetAttributes(&a, p);
-    printf("%d: type %d, domain %d, reserved %ld %ld, %zu bytes\n", e, a.type, a.domain,
-           a.reserved[0], a.reserved[6], sizeof a);
-}
-int main(void)
-{
-    void *device, *pool, *host, *managed;
-    cudaMalloc(&device, 64);
-    cudaMallocAsync(&pool, 64, NULL);
-    cudaMallocHost(&host, 64);
-    cudaMallocManaged(&managed, 64, 1);
-    ask(device), ask(pool), ask(host), ask(managed), ask(&device);
-    cudaFree(device), cudaFree(pool), cudaFree(managed), cudaFreeHost(host);
-}
+    main_of domain.c <<'C'
+    void *p[5] = {NULL};
+    cudaMalloc(&p[0], 64), cudaMallocAsync(&p[1], 64, NULL), cudaMallocHost(&p[2], 64);
+    cudaMallocManaged(&p[3], 64, cudaMemAttachGlobal);
+    p[4] = p;
+    for (int i = 0; i < 5; i++) {
+        struct cudaPointerAttributes a;
+        int domain;
+        long reserved[7];
+        memset(&a, 0x55, sizeof a);
+        int e = cudaPointerGetAttributes(&a, p[i]);
+        memcpy(&domain, (char *)&a + 24, sizeof domain);
+        memcpy(reserved, (char *)&a + 32, sizeof reserved);
+        printf("%d: type %d, domain %d, reserved %ld %ld, %zu bytes\n", e, a.type, domain,
+               reserved[0], reserved[6], sizeof a);
+    }
+    return cudaFree(p[0]) || cudaFree(p[1]) || cudaFree(p[3]) || cudaFreeHost(p[2]);
 C
-    build domain.c
-    run bounded ./program
-    assert_success
+    exits 0 ./program
     assert_output "0: type 2, domain -1, reserved 0 0, 88 bytes
 0: type 2, domain -1, reserved 0 0, 88 bytes
 0: type 1, domain -1, reserved 0 0, 88 bytes

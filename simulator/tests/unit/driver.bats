@@ -95,8 +95,7 @@ virtual() {
 @test "driver API: of arrays and textures, each thing that is not simulated has a sentence" {
     local device="simulated device:" what
     local says=" not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
-    run bounded "$PROGRAMS/driver_arrays" refused
-    assert_success
+    exits 0 "$PROGRAMS/driver_arrays" refused
     assert_line "$device cuArray3DCreate: arrays of compressed and normalized formats and of those \
 of videos (here 0x91) are$says"
     assert_line "$device cuArray3DCreate: sparse arrays and arrays whose memory is mapped later \
@@ -108,8 +107,7 @@ are$says"
     for what in cuMipmappedArrayCreate cuModuleGetTexRef; do
         assert_line --partial "$what is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
     done
-    run bounded "$PROGRAMS/driver_arrays" destroyed
-    assert_equal "$status" 3
+    exits 3 "$PROGRAMS/driver_arrays" destroyed
     assert_line --partial "cuTexObjectDestroy was given a texture object that is destroyed."
     assert_line --partial "To do:     call cuTexObjectDestroy after its last use."
 }
@@ -191,8 +189,7 @@ END
     gcc program.c -L. -lcuda -o program
     run ldd program
     assert_line --partial "libcuda.so.1 => $ROOT/build/simulator/libcuda.so.1"
-    run ./program
-    assert_success
+    exits 0 ./program
     assert_output "0 1"
     run make -s -C "$ROOT" mine FILE="$PWD/program"
     assert_success
@@ -227,8 +224,7 @@ int main(void)
 END
     gcc program.c "$ROOT/build/simulator/libcudart.so.13" -L. -lnvrtc -lm -Wl,-rpath,"$PWD" \
         -o program
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program
-    assert_success
+    LD_LIBRARY_PATH=$ROOT/build/simulator exits 0 ./program
     assert_output "13: 0 4, 1 PTX"
 }
 
@@ -243,8 +239,7 @@ int main()
 }
 END
     "$NVCC" program.cu -o program
-    run bounded ./program
-    assert_equal "$status" 4
+    exits 4 ./program
     assert_line "failed"
     assert_line --partial "build with nvcc -cudart shared"
 }

@@ -28,37 +28,32 @@ setup_file() {
     reported user_kernels behind "undeclared access" "after the end of memory[0]"
     reported user_kernels before "undeclared access" "before the beginning of memory[0]"
     reported user_kernels neighbor "undeclared access" "after the end of memory[0]"
-    SIM_CHECK=off run "$PROGRAMS/user_kernels" behind incorrect
-    assert_success
+    SIM_CHECK=off exits 0 "$PROGRAMS/user_kernels" behind incorrect
     assert_output ""
 }
 
 @test "a kernel's function that calls CUDA ends the program with a sentence" {
-    run "$PROGRAMS/user_kernels" calls_cuda correct
-    assert_success
+    exits 0 "$PROGRAMS/user_kernels" calls_cuda correct
     run bounded "$PROGRAMS/user_kernels" calls_cuda incorrect
     assert_failure
     assert_output --partial "the function of a kernel (sim_launch) calls CUDA"
 }
 
 @test "a range that no device can touch is a fault when the kernel runs" {
-    run "$PROGRAMS/user_kernels" fault
-    assert_failure 3
+    exits 3 "$PROGRAMS/user_kernels" fault
     assert_line --partial "hazard: illegal address. multiply (stream 1) touched 0x"
     assert_line --regexp "^  used       multiply, stream 1, at .*user_kernels.c:[0-9]+$"
 }
 
 @test "a launch that makes no sense is refused with a sentence" {
-    run "$PROGRAMS/user_kernels" refused
-    assert_success
+    exits 0 "$PROGRAMS/user_kernels" refused
     assert_line "all as expected"
     assert_equal "$(grep -c '^simulated device: sim_launch: .*returns cudaErrorInvalidValue.$' \
         <<<"$output")" 12
     assert_line --partial 'the kernel "none" has no function (NULL)'
     assert_line --partial 'range 0 of the kernel "range at NULL" (16 bytes) begins at NULL'
     assert_line --partial 'the kernel "too many ranges" has 33 ranges; at most 32 are possible'
-    run "$PROGRAMS/user_kernels" parameters
-    assert_success
+    exits 0 "$PROGRAMS/user_kernels" parameters
     assert_line --partial 'own kernel ("multiply", sim_launch) has no parameters to get or set'
 }
 
@@ -74,8 +69,7 @@ setup_file() {
     run jq -r 'select(.op) | .op' journal
     assert_line multiply
     refute_output --partial '?'
-    SIM_FAIL=sim_launch_kernel:2 run "$PROGRAMS/user_kernels" halves correct
-    assert_failure 1
+    SIM_FAIL=sim_launch_kernel:2 exits 1 "$PROGRAMS/user_kernels" halves correct
     assert_output --partial cudaErrorMemoryAllocation
 }
 
@@ -117,8 +111,7 @@ C
         g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $streams -I"$ROOT/simulator" \
             -isystem "$ROOT/build/cuda/include" program.cc "$ROOT/build/simulator/libcudart.so.13" \
             -o program
-        SIM_JOURNAL=journal run ./program
-        assert_success
+        SIM_JOURNAL=journal exits 0 ./program
         assert_output 10
         wanted='"legacy"'
         [ -z "$streams" ] || wanted='"per-thread"'

@@ -11,8 +11,6 @@ setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
 }
 
-ran() { run bounded "./${1:-program}" "${@:2}"; } # ran [PROGRAM [ARGUMENT...]]
-
 # gave_up WHAT [SETTING]: the program that ran last has status 4 in place of 0, because of WHAT
 gave_up() {
     assert_equal "$status" 4
@@ -21,8 +19,7 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
 }
 
 @test "a launch whose kernel cannot run returns an error, and a sentence names the kernel once" {
-    SIM_KERNELS=run:allow run "$PROGRAMS/nvcc_by_hand" refused
-    assert_success
+    SIM_KERNELS=run:allow exits 0 "$PROGRAMS/nvcc_by_hand" refused
     run "$PROGRAMS/nvcc_by_hand" refused
     gave_up "a launch of the kernel image::blur was refused"
     assert_line "all as expected"
@@ -75,8 +72,7 @@ which runs kernels, is not beside the simulated device's library, or is not of t
 }
 
 @test "device code that is compressed, damaged, or in a list" {
-    SIM_KERNELS=run:allow run bounded "$PROGRAMS/nvcc_by_hand" compressed
-    assert_success
+    SIM_KERNELS=run:allow exits 0 "$PROGRAMS/nvcc_by_hand" compressed
     assert_line "all as expected"
     assert_output --partial "its compressed device code is damaged"
     assert_output --partial "it has no device code"
@@ -116,20 +112,18 @@ C
 cudaErrorNoKernelImageForDevice
 0"
     compiled program.cu
-    ran
-    assert_success
+    exits 0 ./program
     assert_output "cudaSuccess
 cudaSuccess
 7"
-    SIM_KERNELS=refuse ran
+    SIM_KERNELS=refuse run bounded ./program
     gave_up "a launch of the kernel set was refused" refuse
     assert_line --partial "the kernel set was built by nvcc and does not run here: SIM_KERNELS is"
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
-    SIM_KERNELS=refuse:allow ran
-    assert_success
+    SIM_KERNELS=refuse:allow exits 0 ./program
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
     compiled program.cu -gencode arch=compute_90,code=sm_90
-    ran
+    run bounded ./program
     gave_up "a launch of the kernel set was refused"
     assert_line --partial "it has code for GPUs alone and no PTX"
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
@@ -137,18 +131,12 @@ cudaSuccess
 
 # bats test_tags=more
 @test "random kernels give on the simulated device what they give on the host" {
-    [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
-    local seed seeds=(1) count=20
-    [ -z "${TEST_LONG:-}" ] || seeds=(2 3) count=40
-    count=${COUNT:-$count}
-    for seed in "${seeds[@]}"; do
-        python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
-        compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
-            -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
-        ran
-        assert_success
-        assert_output "seed $seed: $count kernels compared, 0 differ"
-    done
+    local seed
+    if [ -z "${TEST_LONG:-}" ]; then
+        random_kernels 1 "${COUNT:-20}"
+    else
+        for seed in 2 3; do random_kernels "$seed" "${COUNT:-40}"; done
+    fi
 }
 
 # bats test_tags=more
@@ -176,23 +164,19 @@ cudaSuccess
 
 @test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
     kernels shapes
-    ran shapes
-    assert_success
+    exits 0 ./shapes
     assert_output "504 shapes, 0 failed"
     # Each launch touches one byte too many: the first is reported, and the others are counted.
-    run bounded ./shapes more
-    assert_equal "$status" 3
+    exits 3 ./shapes more
     assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
     assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
 }
 
 @test "addresses that depend on the thread's number alone, and those that only seem to" {
     kernels sequences
-    ran sequences
-    assert_success
+    exits 0 ./sequences
     assert_output "210 launches, 0 failed"
-    run bounded ./sequences far
-    assert_equal "$status" 3
+    exits 3 ./sequences far
     assert_line --partial "/sequences.cu:$(
         sed -n '/; \/\/ too far/=' "$ROOT/simulator/tests/unit/kernels/sequences.cu")"
 }
@@ -203,8 +187,7 @@ cudaSuccess
     compiled features.cu
     local schedule
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./program
         assert_output "$(<"$ROOT/simulator/tests/facts/kernels-features.txt")"
     done
 }
@@ -218,8 +201,7 @@ cudaSuccess
     done >printed
     diff <(grep -v ': signal' "$ROOT/simulator/tests/facts/kernels-reset.txt") printed
     for number in 3 4; do
-        run bounded ./reset "$number"
-        assert_equal "$status" 3
+        exits 3 ./reset "$number"
         assert_output --partial "was given an executable graph that cudaDeviceReset has ended."
     done
 }
@@ -229,8 +211,7 @@ cudaSuccess
     compiled variety.cu -gencode arch=compute_90,code=compute_90
     local schedule
     for schedule in measured late random:3; do
-        SIM_SCHEDULE=$schedule ran
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./program
         assert_output "$(<"$ROOT/simulator/tests/facts/kernels-variety.txt")"
     done
 }
@@ -265,8 +246,7 @@ __device__ function table[2] = {add_one, twice};
 __global__ void second(int *a) { a[2] = number; }
 C
     compiled one.cu two.cu -rdc=true -arch=compute_90
-    ran
-    assert_success
+    exits 0 ./program
     assert_output "42 20 5"
 }
 
@@ -326,8 +306,7 @@ C
     local arch
     for arch in 75 90; do
         compiled program.cu -std=c++17 -arch=compute_$arch
-        ran
-        assert_success
+        exits 0 ./program
         assert_output "0 wrong, 22"
     done
 }
@@ -347,15 +326,14 @@ int main()
 }
 C
     compiled program.cu -arch=compute_100
-    ran
+    run bounded ./program
     gave_up "a launch of the kernel later was refused"
     assert_line cudaErrorNoKernelImageForDevice
     assert_output --partial "its PTX is for a later architecture than that of the \
 simulated device, a GPU of compute capability 9.0"
     compiled program.cu -gencode arch=compute_100,code=compute_100 \
         -gencode arch=compute_80,code=compute_80
-    ran
-    assert_success
+    exits 0 ./program
     assert_output cudaSuccess
 }
 
@@ -370,8 +348,7 @@ simulated device, a GPU of compute capability 9.0"
         gcc -std=c11 -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" \
             "$ROOT/solutions/$lesson.c" kernels.o "$ROOT/build/simulator/libcudart.so.13" \
             -lstdc++ -lm -o program
-        ran
-        assert_success
+        exits 0 ./program
         assert_output "$(<"$ROOT/tests/lessons/$lesson/expected/output.txt")"
     done
 }
@@ -380,22 +357,19 @@ simulated device, a GPU of compute capability 9.0"
 @test "lesson 09 as a .cu file: right, reported with the calls replaced, and right again" {
     local programs=$ROOT/docs/programs
     compiled "$programs/migration_before.cu" -std=c++20 -g -lineinfo -I"$ROOT/lessons"
-    ran
-    assert_success
+    exits 0 ./program
     assert_output "6 of 6 frames are correct"
     sed -E 's/cudaMalloc\(&result, bytes/cudaMallocAsync(\&result, bytes, work/
         s/cudaMalloc\(&staging, bytes/cudaMallocAsync(\&staging, bytes, load/
         s/cudaFree\(result/cudaFreeAsync(result, work/
         s/cudaFree\(staging/cudaFreeAsync(staging, load/' "$programs/migration_before.cu" >mine.cu
     compiled mine.cu -std=c++20 -g -lineinfo -I"$ROOT/lessons"
-    ran
-    assert_equal "$status" 3
+    exits 3 ./program
     # The page "Run your own program" shows it.
     assert_output "$(<"$ROOT/docs/recorded/migration_replaced.txt")"
     compiled "$programs/migration.cu" -std=c++20 -I"$ROOT/lessons"
     for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$SIM_SCHEDULE ran
-        assert_success
+        SIM_SCHEDULE=$SIM_SCHEDULE exits 0 ./program
         assert_output "6 of 6 frames are correct"
     done
 }
@@ -486,8 +460,7 @@ stopped() {
     faulted "$@"
     assert_output --partial "of the kernel $1 (stream 0)"
     gave_up "a fault ended the kernel $1"
-    SIM_KERNELS=run:allow run bounded ./program "$1"
-    assert_success
+    SIM_KERNELS=run:allow exits 0 ./program "$1"
 }
 
 # wrong CASE KIND ERROR WORDS...: ./program is reported so, also in the file of reports
@@ -563,8 +536,7 @@ C
         [ -n "$how" ] || kind="free before the use ends" line='// before'
         line=$(grep -nF "$line" program.cu | cut -d: -f1)
         for schedule in measured instant late random:1 random:2; do
-            SIM_SCHEDULE=$schedule run bounded ./program $how
-            assert_equal "$status" 3
+            SIM_SCHEDULE=$schedule exits 3 ./program $how
             assert_equal "$(grep -c ^hazard <<<"$output")" 1
             assert_line --regexp "^hazard: $kind\. "
             assert_line --regexp "^  allocated  cuda.* at program.cu:[0-9]+ \(allocation "
@@ -633,8 +605,7 @@ C
         run bounded ./program $how
         gave_up "a launch of the kernel $kernel was refused"
         kernel=grids
-        run bounded ./program $how 7
-        assert_equal "$status" 7
+        exits 7 ./program $how 7
         refute_output --partial "exit status"
     done
     run bounded ./program 2
@@ -643,11 +614,9 @@ C
     gave_up "a launch of the kernel good was refused"
     assert_output --partial "does not run here: clusters of several blocks"
     # A kernel that ran leaves the status alone; a launch that a GPU rejects, too, is a hazard.
-    run bounded ./program 5
-    assert_success
+    exits 0 ./program 5
     assert_output ""
-    run bounded ./program 6
-    assert_equal "$status" 3
+    exits 3 ./program 6
 }
 
 # 400 million instructions pass before it is given up.
@@ -695,8 +664,7 @@ int main()
 }
 C
     compiled program.cu -g -lineinfo -Iinclude
-    ran
-    assert_equal "$status" 3
+    exits 3 ./program
     assert_line --partial "  allocated  cudaMalloc, the host, at include/held.h:1, called from \
 program.cu:22 (allocation 1"
     assert_line --regexp "^  allocated  cudaMalloc, the host, at program.cu:.*.allocation 2"
@@ -739,8 +707,7 @@ int main(int argc, char **)
 C
     compiled program.cu -arch=compute_90
     export SIM_SUMMARY=on SIM_CHECK=on SIM_REPORT=report
-    ran
-    assert_success
+    exits 0 ./program
     joined
     assert_equal "${#lines[@]}" 3
     assert_line --index 0 --regexp "^simulated device: checked: [0-9]+ calls, 1 kernel, 1 copy or \
@@ -749,8 +716,7 @@ memset, 1 allocation, 1 stream, in the schedule measured\.$"
     assert_line --index 2 --regexp "^simulated device: not checked: waits .*=strict.*other \
 schedules .SIM_SCHEDULE=late or random:1., "
     assert [ ! -s report ]
-    SIM_SCHEDULE=late run bounded ./program more
-    assert_equal "$status" 4
+    SIM_SCHEDULE=late exits 4 ./program more
     joined
     assert_line --regexp "^simulated device: checked: .* in the schedule late\.$"
     assert_line "simulated device: reported: no hazard; 1 allocation was not freed at the end."
@@ -758,7 +724,7 @@ schedules .SIM_SCHEDULE=late or random:1., "
 its end, 1 call of a function that is not simulated \(cudaDeviceSetCacheConfig\), 1 call that"
     assert_line --regexp "SIM_SCHEDULE=measured or random:1"
     unset SIM_SUMMARY
-    ran
+    run bounded ./program
     assert_output ""
 }
 
@@ -834,23 +800,19 @@ function returned cudaErrorNotPermitted and did nothing: a host function must no
 CASES
     # On other processors than x86-64, each result counts as looked at.
     for case in memset twice free; do
-        run bounded ./refused ${case}_looked
-        assert_success
+        exits 0 ./refused ${case}_looked
         assert_output ""
         [ "$(uname -m)" = x86_64 ] || continue
-        run bounded ./refused ${case}_unseen
-        assert_equal "$status" 3
+        exits 3 ./refused ${case}_unseen
         assert_output --partial "Note:      the program has not looked at the result."
     done
     SIM_CHECK=on run bounded ./refused unwritten incorrect
     assert_line --partial "hazard: uninitialized read. cudaMemcpy (the legacy stream) reads"
     assert_line --partial "  failed     cudaLaunchKernel, the host, at refused"
     # A result may have been looked at, unless the program ends because of it.
-    run bounded ./refused copy correct
-    assert_success
+    exits 0 ./refused copy correct
     assert_output ""
-    run bounded ./refused copy incorrect
-    assert_equal "$status" 3
+    exits 3 ./refused copy incorrect
     assert_output --partial \
         "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
 }
@@ -944,8 +906,7 @@ C
 
 @test "a warp's products of matrices (wmma): f16, bf16, tf32, f64, s8, each shape and layout" {
     kernels matrices
-    ran matrices
-    assert_success
+    exits 0 ./matrices
     assert_output "112 products, 0 wrong"
     # Half a warp cannot load a matrix.
     cat >half.cu <<'END'
@@ -970,8 +931,7 @@ int main()
 }
 END
     compiled half.cu -arch=compute_90
-    ran
-    assert_equal "$status" 3
+    exits 3 ./program
     assert_line "cudaErrorLaunchTimeout"
 }
 
@@ -998,14 +958,12 @@ END
     compiled misused_textures.cu -std=c++17 -arch=compute_90 -g -lineinfo
     # mistaken CASE WORDS
     mistaken() {
-        SIM_CHECK=leaks SIM_SCHEDULE=$schedule run bounded ./program "$1"
-        assert_equal "$status" 3
+        SIM_CHECK=leaks SIM_SCHEDULE=$schedule exits 3 ./program "$1"
         assert_output --partial "$2"
     }
     for schedule in "${SCHEDULES[@]}"; do
         for name in right pending apart; do
-            SIM_CHECK=leaks SIM_SCHEDULE=$schedule run bounded ./program $name
-            assert_success
+            SIM_CHECK=leaks SIM_SCHEDULE=$schedule exits 0 ./program $name
             assert_output "cudaSuccess"
         done
         mistaken order "hazard: read not ordered after a write. fetch (stream 2) and \
@@ -1033,14 +991,12 @@ cudaFreeArray (the host) has freed."
     local schedule name
     kernels heap
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran heap
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./heap
         assert_output "0 wrong"
     done
     # mistaken CASE WORDS
     mistaken() {
-        SIM_CHECK=on run bounded ./heap "$1"
-        assert_equal "$status" 3
+        SIM_CHECK=on exits 3 ./heap "$1"
         assert_output --partial "$2"
     }
     mistaken beyond "reads 4 bytes at an address of the device where nothing is allocated."
@@ -1055,38 +1011,32 @@ cudaFreeArray (the host) has freed."
     local schedule name
     kernels launches
     for schedule in "${SCHEDULES[@]}" random:4; do
-        SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches
-        assert_success
+        SIM_CHECK=on SIM_SCHEDULE=$schedule exits 0 ./launches
         assert_line "0 wrong"
         for name in out_of_bounds race unwritten streams reads_after writes_after of_two_blocks \
             in_two_streams; do
-            SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name
-            assert_success
+            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 0 ./launches $name
             assert_output "0 wrong"
-            SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name incorrect
-            assert_equal "$status" 3
+            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 3 ./launches $name incorrect
             assert_line --regexp " of block \([01],0,0\) of [a-z]+ at .*launches.cu:[0-9]+"
         done
     done
     assert_output --partial "hazard: race between blocks. Two grids that a kernel of two_streams ("
-    SIM_CHECK=on ran launches streams incorrect
+    SIM_CHECK=on run bounded ./launches streams incorrect
     assert_output --partial "hazard: unordered writes. launch_touching (stream 2) and launch_"
-    SIM_CHECK=on ran launches writes_after incorrect
+    SIM_CHECK=on run bounded ./launches writes_after incorrect
     assert_line --partial "hazard: race between blocks. A kernel of write_after (the legacy \
 stream) touches bytes of allocation 2 after it has launched touching, which touches them, too"
-    SIM_CHECK=no-race ran launches writes_after incorrect
-    assert_success
+    SIM_CHECK=no-race exits 0 ./launches writes_after incorrect
     for name in reads_behind writes_behind; do
-        SIM_CHECK=on ran launches $name
+        SIM_CHECK=on run bounded ./launches $name
         assert_output "0 wrong"
-        SIM_CHECK=on ran launches $name incorrect
+        SIM_CHECK=on run bounded ./launches $name incorrect
         assert_line --regexp \
             "hazard: race between blocks\. Two blocks of (shared|written)_behind \("
     done
-    SIM_CHECK=on ran launches unasked
-    assert_success
-    SIM_CHECK=on ran launches unasked incorrect
-    assert_equal "$status" 3
+    SIM_CHECK=on exits 0 ./launches unasked
+    SIM_CHECK=on exits 3 ./launches unasked incorrect
     assert_line "hazard: failed call. A kernel of launch_much launches touching, by thread 0 of \
 block 0 of launch_much, which fails with cudaErrorInvalidConfiguration and does nothing: a block \
 has 1025 threads, and may have 1024."
@@ -1124,8 +1074,7 @@ int main()
 }
 END
     compiled filled.cu -arch=compute_80
-    SIM_CHECK=no-init SIM_FILL=205 ran
-    assert_success
+    SIM_CHECK=no-init SIM_FILL=205 exits 0 ./program
     assert_output "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd"
 }
 
@@ -1134,15 +1083,12 @@ END
     local schedule name
     kernels conditional
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran conditional
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./conditional
         assert_output "$(cat "$ROOT/simulator/tests/facts/kernels-conditional.txt")"
         for name in body beside after of_condition; do
-            SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name
-            assert_success
+            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 0 ./conditional $name
             assert_output "0 wrong"
-            SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name incorrect
-            assert_equal "$status" 3
+            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 3 ./conditional $name incorrect
             case $name in
             of_condition)
                 assert_output --partial "hazard: read not ordered after a write. cudaGraphAddNode ("
@@ -1160,15 +1106,12 @@ END
     local name
     kernels conditional
     for name in endless ${TEST_LONG:+endless_kernel}; do
-        run bounded ./conditional $name
-        assert_equal "$status" 3
+        exits 3 ./conditional $name
         assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
     done
-    run bounded ./conditional no_value
-    assert_success
+    exits 0 ./conditional no_value
     assert_output --partial "no kernel of this launch has set the condition of a conditional node"
-    SIM_CHECK=on run bounded ./conditional no_handle
-    assert_equal "$status" 3
+    SIM_CHECK=on exits 3 ./conditional no_handle
     assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
 }
 
@@ -1177,12 +1120,10 @@ END
     local schedule
     kernels barriers
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran barriers
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./barriers
         assert_output "cudaSuccess, 0 wrong"
     done
     # Without one of its barriers, two threads of a kernel race.
-    SIM_CHECK=on run bounded ./barriers left-out
-    assert_equal "$status" 3
+    SIM_CHECK=on exits 3 ./barriers left-out
     assert_output --partial "hazard: race in a block. Two threads of rotate"
 }

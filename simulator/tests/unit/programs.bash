@@ -17,6 +17,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+# exits STATUS COMMAND...: as run; the command ends in time, with this status
+exits() {
+    run bounded "${@:2}"
+    [ "$status" = "$1" ] || miss "Exit status $status, not $1: ${*:2}" "$output"
+}
+
 # build FILE [OPTION...]: compiles ./program from C or C++, or skips the test
 build() {
     local compiler=${CC:-gcc}
@@ -92,6 +98,18 @@ kernels() {
         cp program "$here/$name"
         cd "$here" || return
     done
+}
+
+# random_kernels SEED COUNT: COUNT kernels give what the same code gives on the host
+random_kernels() {
+    mkdir -p "$BATS_TEST_TMPDIR/random"
+    cd "$BATS_TEST_TMPDIR/random" || return
+    python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" "$1" "$2" >random.cu
+    compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
+        -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
+    exits 0 ./program
+    assert_output "seed $1: $2 kernels compared, 0 differ"
+    cd "$BATS_TEST_TMPDIR" || return
 }
 
 # as_expected PROGRAM [ARGUMENT...]: under every schedule it prints only "all as expected"

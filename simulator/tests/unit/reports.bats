@@ -488,22 +488,19 @@ C
 @test "at the end, one sentence repeats the first report where all else was thrown away" {
     captured_program
     local first="free before allocation. cudaFreeAsync (stream 2) frees allocation 1, and nothing"
-    run ./program 1
-    [ "$status" = 3 ]
+    exits 3 ./program 1
     assert_line --partial "simulated device: 1 hazard was reported, so the exit status is 3: $first"
     [ "${#lines[@]}" = 1 ] || miss "More than a sentence:" "$output"
     run ./program 2
     assert_line --partial \
         "simulated device: 2 hazards were reported, so the exit status is 3. The first: $first"
-    run ./program 0
-    assert_success
+    exits 0 ./program 0
     assert_output ""
 }
 
 @test "SIM_REPORT=FILE: the file has what standard error had, and is empty when that had nothing" {
     captured_program
-    SIM_REPORT=reports.%p run ./program 2
-    [ "$status" = 3 ]
+    SIM_REPORT=reports.%p exits 3 ./program 2
     local file
     file=$(echo reports.*)
     [[ $file =~ ^reports\.[0-9]+$ ]] || miss "The file is $file."
@@ -513,8 +510,7 @@ C
     assert_line --partial "found 1 more time: free before allocation"
     assert_line --partial "hazard: leak."
     assert_line --index $((${#lines[@]} - 1)) --partial "2 hazards were reported"
-    SIM_REPORT=none run ./program 0
-    assert_success
+    SIM_REPORT=none exits 0 ./program 0
     [ -e none ] && [ ! -s none ] || miss "The file is not there, or not empty."
 }
 
@@ -531,11 +527,9 @@ C
     cudaStreamDestroy(b);
     return (int)cudaStreamSynchronize(b);
 C
-    SIM_REPORT=killed run ./program
-    [ "$status" = 137 ]
+    SIM_REPORT=killed exits 137 ./program
     assert_file_contains killed "^hazard: free before allocation"
-    SIM_REPORT=ended run ./program more
-    [ "$status" = 3 ]
+    SIM_REPORT=ended exits 3 ./program more
     assert_file_contains ended "^hazard: free before allocation"
     assert_file_contains ended "^hazard: bad handle. cudaStreamSynchronize was given"
 }
@@ -651,15 +645,13 @@ END
 C
     local schedule how
     for schedule in measured instant late random:3; do
-        SIM_SCHEDULE=$schedule SIM_REPORT=said run ./program
-        assert_success
+        SIM_SCHEDULE=$schedule SIM_REPORT=said exits 0 ./program
         assert_equal "${#lines[@]}" 1
         assert_output --partial "cudaMemPoolDestroy at pools.c:17 destroys a pool, and the host has\
  not waited for cudaFreeAsync (stream 1) at pools.c:14, which frees memory of it."
         assert_equal "$(<said)" "$output"
         for how in event device; do
-            SIM_SCHEDULE=$schedule run ./program $how
-            assert_success
+            SIM_SCHEDULE=$schedule exits 0 ./program $how
             assert_output ""
         done
     done
@@ -694,13 +686,11 @@ C
     cudaFreeHost(host);
     printf("%d hits\n", hits);
 C
-    run ./program
-    assert_success
+    exits 0 ./program
     assert_output "0 hits"
     SIM_SCHEDULE=random:1 run ./program
     assert_output "0 hits"
-    SIM_SCHEDULE=random:2 run ./program
-    assert_equal "$status" 3
+    SIM_SCHEDULE=random:2 exits 3 ./program
     assert_line "5 hits"
     assert_output --partial \
         "hazard: unordered writes. cudaMemcpyAsync (stream 2) and cudaMemcpyAsync"
@@ -713,8 +703,7 @@ C
     cudaStreamDestroy(t);
     return cudaStreamSynchronize(s);
 C
-    SIM_SUMMARY=on SIM_COLUMNS=200 SIM_SCHEDULE=random:2 run ./program
-    assert_equal "$status" 3
+    SIM_SUMMARY=on SIM_COLUMNS=200 SIM_SCHEDULE=random:2 exits 3 ./program
     assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
 destroyed."
     assert_line "  called     at gone.c:6"
@@ -754,8 +743,7 @@ destroyed."
 C
     local case words
     while read -r case words; do
-        run ./program "$case"
-        assert_equal "$status" 3
+        exits 3 ./program "$case"
         assert_output --partial "hazard: failed call. $words"
     done <<'CASES'
 d cudaEventRecord returned cudaErrorInvalidResourceHandle and did nothing: the event is of device 1
@@ -925,11 +913,9 @@ C
     strictly_ordered
     for schedule in measured instant late random:1; do
         export SIM_SCHEDULE=$schedule
-        SIM_CHECK=on run bounded ./program out
-        assert_success
+        SIM_CHECK=on exits 0 ./program out
         assert_output 7
-        SIM_CHECK=strict run bounded ./program out
-        assert_failure 3
+        SIM_CHECK=strict exits 3 ./program out
         assert_line --partial "hazard: free before the use ends."
         assert_line 7
     done
@@ -940,13 +926,11 @@ C
     strictly_ordered
     export SIM_CHECK=strict
     for how in event wait blocking; do
-        run bounded ./program "$how"
-        assert_success
+        exits 0 ./program "$how"
         assert_output 7
     done
     for how in on strict; do
-        SIM_CHECK=$how run bounded ./program in
-        assert_failure 3
+        SIM_CHECK=$how exits 3 ./program in
     done
 }
 
@@ -971,18 +955,15 @@ C
 cudaErrorInitializationError, as all calls do in a process that was forked after the first CUDA \
 call (cudaGetDeviceCount at fork.c:3). To do: fork before that call, or call exec in the child."
     for schedule in measured instant late random:1; do
-        SIM_SCHEDULE=$schedule run bounded ./program
-        assert_success
+        SIM_SCHEDULE=$schedule exits 0 ./program
         assert_output ""
-        SIM_SCHEDULE=$schedule run bounded ./program late
-        assert_equal "$status" 3
+        SIM_SCHEDULE=$schedule exits 3 ./program late
         # shellcheck disable=SC2059  # the line's number
         assert_line "$(printf "$said" 10)"
         assert_line --partial "hazard: failed call. cudaMalloc returned"
         assert_line --partial "called     cudaMalloc, the host, at fork.c:10"
         # The child looks at the result, and ends.
-        SIM_SCHEDULE=$schedule run bounded ./program $'\1' looked
-        assert_equal "$status" 1
+        SIM_SCHEDULE=$schedule exits 1 ./program $'\1' looked
         # shellcheck disable=SC2059
         assert_output "$(printf "$said" 8)"
     done

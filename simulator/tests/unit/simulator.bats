@@ -142,8 +142,7 @@ cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
 int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
 END
     build profiled.c
-    run ./program
-    assert_success
+    exits 0 ./program
     assert_output ""
 }
 
@@ -656,8 +655,7 @@ int main(void)
 END
     build "a folder/a file.c"
     mv program "a folder/a program"
-    run "./a folder/a program"
-    assert_failure 3
+    exits 3 "./a folder/a program"
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:10$'
     assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:11$'
     # A relative path that the compiler was told to write is kept.
@@ -704,8 +702,7 @@ int main(void)
 }
 END
     build named.c -O0
-    SIM_CHECK=on run ./program
-    assert_failure 3
+    SIM_CHECK=on exits 3 ./program
     local words line name
     while IFS='|' read -r words name; do
         line=$(grep -n "/\* $words \*/" named.c | cut -d : -f 1)
@@ -721,8 +718,7 @@ END
     assert_line --partial "Missing:   nothing makes stream 2 (given) wait for stream 1 (first)."
     # A source that was changed after the build names no stream.
     touch -d '1 hour' named.c
-    SIM_CHECK=on run ./program
-    assert_failure 3
+    SIM_CHECK=on exits 3 ./program
     refute_output --regexp 'stream [12] \(.*\), at'
     assert_line --partial "Missing:   nothing makes stream 2 wait for stream 1."
 }
@@ -746,8 +742,7 @@ int main(void)
 }
 END
     build parameter.c
-    run ./program
-    assert_failure 3
+    exits 3 ./program
     assert_line --partial "cudaEventRecord(event, a) after launch_add"
     refute_output --partial "(given)"
     # If a function creates both streams by one variable, that names neither of them.
@@ -759,8 +754,7 @@ END
 }
         s/CHECK(cudaStreamCreate(&\([ab]\)));/\1 = create();/' parameter.c
     build parameter.c
-    run ./program
-    assert_failure 3
+    exits 3 ./program
     assert_line --partial "cudaEventRecord(event, stream 1) after launch_add"
     refute_output --partial "(made)"
 }
@@ -799,8 +793,7 @@ END
         repeats=${flags#*:}
         # shellcheck disable=SC2086
         build again.c ${flags%:*}
-        run ./program two three
-        assert_failure 3
+        exits 3 ./program two three
         assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
         assert_line --index $((${#lines[@]} - 2)) "simulated device: found $repeats more times: \
 unordered writes, launch_add at again.c:8."
