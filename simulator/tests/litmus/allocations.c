@@ -152,10 +152,9 @@ LITMUS(leak_after_error, a)
 /* A pool is destroyed while it has a live allocation, which is used and freed as before. */
 LITMUS(pool_destroyed, a)
 {
-    int *data;
     cudaMemPool_t pool = pool_create();
 
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    int *data = memory_of(pool, MiB, a);
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(data, a));
@@ -168,10 +167,9 @@ LITMUS(pool_destroyed, a)
  * Kind: free before the use ends */
 LITMUS(pool_destroyed_pending, a, b)
 {
-    void *data;
     cudaMemPool_t pool = pool_create();
     volatile int *gate = gate_new();
-    CHECK(cudaMallocFromPoolAsync(&data, 64 * MiB, pool, a));
+    void *data = memory_of(pool, 64 * MiB, a);
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, a)); /* access */

@@ -188,9 +188,8 @@ LITMUS(staged_source, a)
  * Says: cudaStreamSynchronize(a) after launch_fill */
 LITMUS(staged_host_pool, a)
 {
-    int *data;
     cudaMemPool_t pool = host_pool();
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    int *data = memory_of(pool, MiB, a);
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
     int *copy = device_memory(MiB);
@@ -208,10 +207,8 @@ LITMUS(staged_host_pool, a)
  * Prints: 3 */
 NONBLOCKING_LITMUS(host_pool_copy, a)
 {
-    int *from, *to;
     cudaMemPool_t pool = host_pool();
-    CHECK(cudaMallocFromPoolAsync((void **)&from, MiB, pool, a));
-    CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
+    int *from = memory_of(pool, MiB, a), *to = memory_of(pool, MiB, a);
     CHECK(cudaStreamSynchronize(a));
     from[0] = 3;
     CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyHostToHost));
@@ -226,10 +223,9 @@ NONBLOCKING_LITMUS(host_pool_copy, a)
  * Prints: 3 */
 NONBLOCKING_LITMUS(host_pool_from_device, a)
 {
-    int *to;
     cudaMemPool_t pool = host_pool();
     int *from = pool_memory(MiB, a);
-    CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
+    int *to = memory_of(pool, MiB, a);
     CHECK(launch_fill(from, 3, MiB / sizeof(int), a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyDeviceToHost));

@@ -228,8 +228,6 @@ LITMUS(double_free_of_malloc, a)
  *
  * WRONG: both free the same one, and the second frees what is no longer there.
  * Kind: double free */
-static void *memory[2];
-
 static void *frees(void *pointer)
 {
     cudaFree(pointer); /* free */
@@ -238,20 +236,11 @@ static void *frees(void *pointer)
 
 LITMUS(freed_by_two_threads, stream)
 {
-    pthread_t threads[2];
-    volatile int *gate = gate_new();
-    CHECK(cudaMalloc(&memory[0], 64 * MiB));
-    CHECK(cudaMalloc(&memory[1], 64 * MiB));
-    CHECK(launch_hold(gate, stream));
-    CHECK(launch_fill(memory[0], 1, 1000, stream));
-    pthread_create(&threads[0], NULL, frees, memory[0]);
-    IF_WRONG(pthread_create(&threads[1], NULL, frees, memory[0]));
-    IF_RIGHT(pthread_create(&threads[1], NULL, frees, memory[1]));
-    /* Meanwhile both threads begin to wait. */
-    usleep(20000);
-    gate_open(gate);
-    pthread_join(threads[0], NULL);
-    pthread_join(threads[1], NULL);
-    IF_WRONG(CHECK(cudaFree(memory[1])));
+    void *first, *second;
+    CHECK(cudaMalloc(&first, 64 * MiB));
+    CHECK(cudaMalloc(&second, 64 * MiB));
+    IF_WRONG(run_two_threads(stream, frees, first, first));
+    IF_RIGHT(run_two_threads(stream, frees, first, second));
+    IF_WRONG(CHECK(cudaFree(second)));
     IF_RIGHT(CHECK(cudaFree(NULL)));
 }

@@ -145,7 +145,7 @@ LITMUS(gate_loop, a, b)
  * Kind: unordered writes */
 LITMUS(gate_of_each, a, b)
 {
-    volatile int *gate_a = gate_create(), *gate_b = gate_create();
+    volatile int *gate_a = gate_new(), *gate_b = gate_new();
     int *data = device_memory(4096);
     CHECK(launch_hold(gate_b, b));
     CHECK(launch_add(data, 1, 1024, b)); /* previous access */
@@ -156,8 +156,6 @@ LITMUS(gate_of_each, a, b)
     CHECK(cudaStreamSynchronize(a));
     gate_open(gate_b);
     CHECK(cudaStreamSynchronize(b));
-    gate_destroy(gate_a);
-    gate_destroy(gate_b);
 }
 
 /* Stream a's fill waits behind a gate. Stream b's copy reads the same bytes of a host pool, to
@@ -168,10 +166,9 @@ LITMUS(gate_of_each, a, b)
  * Kind: read not ordered after a write */
 LITMUS(gate_of_read_at_call, a)
 {
-    int *data;
     cudaMemPool_t pool = host_pool();
     volatile int *gate = gate_new();
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    int *data = memory_of(pool, MiB, a);
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
     int *copy = device_memory(MiB);
@@ -209,10 +206,9 @@ LITMUS(gates_opened_by_memset, a, b, c)
  * Kind: free before the use ends */
 LITMUS(gate_freed, a, b)
 {
-    int *gate;
     cudaMemPool_t pool = pool_at(cudaMemLocationTypeHost, cudaMemAllocationTypePinned);
     give_access(pool, 0);
-    CHECK(cudaMallocFromPoolAsync((void **)&gate, MiB, pool, a));
+    int *gate = memory_of(pool, MiB, a);
     CHECK(cudaStreamSynchronize(a));
     *gate = 0;
     CHECK(launch_hold(gate, a)); /* access */

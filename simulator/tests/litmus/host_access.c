@@ -100,20 +100,16 @@ static void *waiter(void *unused)
 
 LITMUS(host_load_elsewhere)
 {
-    int *data, *result, sum = 0;
+    int sum = 0;
     pthread_t thread;
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *result = pinned_memory(MiB), *data = kept_pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     pthread_create(&thread, NULL, waiter, NULL);
     pthread_join(thread, NULL);
     for (size_t i = 0; i < MiB / sizeof(int); i++)
         sum += result[i];
-    CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(result));
     seen = sum;
 }
 
@@ -124,24 +120,16 @@ LITMUS(host_load_elsewhere)
  * Kind: host access not ordered after a write */
 LITMUS(host_load_gate, stream)
 {
-    int *data, *back, sum = 0;
-    volatile int *gate = gate_create();
-    CHECK(cudaMallocHost((void **)&back, MiB));
-    CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+    volatile int *gate = gate_new();
+    int *back = pinned_memory(MiB), *data = kept_pool_memory(MiB, stream);
     CHECK(cudaMemsetAsync(data, 0, MiB, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     CHECK(launch_hold(gate, stream));
     CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream));
-    sum += back[MiB / sizeof(int) / 2]; /* access */
+    seen = back[MiB / sizeof(int) / 2]; /* access */
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaFreeAsync(data, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaFreeHost(back));
-    gate_destroy(gate);
-    seen = sum;
 }
 
 /* The host reads a buffer while a copy from it is pending, and writes it after an event that is
@@ -201,10 +189,9 @@ LITMUS(host_store_two_copies, a, b)
  * Says: which cudaFreeAsync (stream 1) has freed */
 LITMUS(host_store_before_gate, a)
 {
-    char *data;
     cudaMemPool_t pool = closed_host_pool();
     volatile int *gate = gate_new();
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    char *data = memory_of(pool, MiB, a);
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
     CHECK(cudaFreeAsync(data, a)); /* free */

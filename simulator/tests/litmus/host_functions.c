@@ -161,15 +161,13 @@ static void read_it(void *unused)
 
 LITMUS(host_function_reads, a, b)
 {
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    int *data = pool_memory(MiB, a);
+    result = pinned_memory(MiB);
+    int *data = kept_pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     IF_WRONG(CHECK(cudaLaunchHostFunc(b, read_it, NULL)));
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, read_it, NULL)));
-    CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(result));
     seen = sum;
 }
 

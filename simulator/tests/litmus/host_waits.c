@@ -122,13 +122,10 @@ LITMUS(poll_orders_nothing, a, b)
 /* The host polls pinned memory that a kernel writes. */
 LITMUS(host_polls, a)
 {
-    volatile int *flag;
-    flag = gate_create();
+    volatile int *flag = gate_new();
     CHECK(launch_fill((int *)flag, 1, 1, a));
     while (!*flag)
         (void)cudaStreamQuery(cudaStreamPerThread);
-    CHECK(cudaStreamSynchronize(a));
-    gate_destroy(flag);
 }
 
 /* When cudaEventElapsedTime succeeds, both events have been reached, and the host has acquired what

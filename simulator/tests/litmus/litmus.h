@@ -81,6 +81,13 @@ static inline void *pool_memory(size_t bytes, cudaStream_t stream)
     return memory;
 }
 
+static inline void *memory_of(cudaMemPool_t pool, size_t bytes, cudaStream_t stream)
+{
+    void *memory;
+    CHECK(cudaMallocFromPoolAsync(&memory, bytes, pool, stream));
+    return memory;
+}
+
 static inline cudaError_t free_in_legacy_stream(void *memory)
 {
     CHECK(cudaFreeAsync(memory, cudaStreamLegacy));
@@ -220,6 +227,23 @@ static inline void order(cudaStream_t first, cudaStream_t later)
     cudaEvent_t event = event_new();
     CHECK(cudaEventRecord(event, first));
     CHECK(cudaStreamWaitEvent(later, event, 0));
+}
+
+/* Two threads call the function for `first`, which the held stream is to fill, and for `second`.
+ * The stream goes on when both have begun to wait. */
+static inline void run_two_threads(cudaStream_t stream, void *(*function)(void *), void *first,
+                                   void *second)
+{
+    pthread_t threads[2];
+    volatile int *gate = gate_new();
+    CHECK(launch_hold(gate, stream));
+    CHECK(launch_fill(first, 1, 1000, stream));
+    pthread_create(&threads[0], NULL, function, first);
+    pthread_create(&threads[1], NULL, function, second);
+    usleep(20000);
+    gate_open(gate);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
 }
 
 int main(int argc, char **argv)

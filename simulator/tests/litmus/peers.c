@@ -36,10 +36,9 @@ LITMUS(peer_kernel, a)
  * Kind: use before access is given */
 LITMUS(access_given_late, near)
 {
-    int *data;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = access_of(1);
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, near));
+    int *data = memory_of(pool, MiB, near);
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
     cudaStream_t far = stream_new(cudaStreamDefault);
@@ -60,11 +59,10 @@ LITMUS(access_given_late, near)
  * Kind: access taken before the use ends */
 LITMUS(access_taken, near)
 {
-    int *data;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
+    int *data = memory_of(pool, 16 * MiB, near);
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
     cudaStream_t far = stream_new(cudaStreamDefault);
@@ -88,16 +86,14 @@ LITMUS(access_taken, near)
  * Kind: access taken before the use ends */
 LITMUS(access_taken_freed, near)
 {
-    int *data;
-    cudaEvent_t over;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
+    int *data = memory_of(pool, 64 * MiB, near);
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
     cudaStream_t far = stream_new(cudaStreamDefault);
-    CHECK(cudaEventCreate(&over));
+    cudaEvent_t over = event_new();
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, far)); /* access */
     CHECK(cudaFreeAsync(data, far));
     CHECK(cudaEventRecord(over, far));
@@ -185,20 +181,17 @@ LITMUS(peer_copy, a)
  * Devices: 2 */
 NONBLOCKING_LITMUS(peer_copy_all, here)
 {
-    int *to;
     int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), here));
     CHECK(cudaSetDevice(1));
     cudaStream_t there = stream_new(cudaStreamNonBlocking);
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *to = device_memory(MiB);
     CHECK(launch_fill(to, 2, MiB / sizeof(int), there));
     CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB));
     CHECK(launch_add(to, 1, MiB / sizeof(int), there));
     CHECK(cudaMemcpyPeer(from, 0, to, 1, MiB));
     CHECK(launch_add(from, 1, MiB / sizeof(int), here));
     CHECK(cudaStreamSynchronize(here));
-    CHECK(cudaFree(to));
-    CHECK(cudaSetDevice(0));
 }
 
 /* While device 0 is current, cudaMemcpyPeer copies between two allocations of device 1. That
@@ -295,22 +288,19 @@ LITMUS(peer_copy_destroyed)
  * Kind: unordered writes */
 LITMUS(peer_copy_legacy)
 {
-    int *to;
     cudaStream_t other;
     int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
     IF_WRONG(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking)));
     IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamDefault)));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *to = device_memory(MiB);
     CHECK(launch_fill(to, 2, MiB / sizeof(int), other)); /* previous access */
     CHECK(cudaSetDevice(0));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, cudaStreamLegacy)); /* access */
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), other));
     CHECK(cudaStreamSynchronize(other));
-    CHECK(cudaFree(to));
-    CHECK(cudaSetDevice(0));
 }
 
 /* cudaMemcpyPeer is ordered with all streams of its devices. One that is refused, because it is
@@ -347,14 +337,13 @@ LITMUS(peer_copy_refused)
  * Kind: free before the use ends */
 LITMUS(peer_memcpy_back)
 {
-    cudaEvent_t filled, copied;
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
-    CHECK(cudaEventCreate(&copied));
+    cudaEvent_t copied = event_new();
     int *to = device_memory(MiB);
     CHECK(cudaSetDevice(0));
     cudaStream_t a = stream_new(cudaStreamDefault);
-    CHECK(cudaEventCreate(&filled));
+    cudaEvent_t filled = event_new();
     int *from = pool_memory(MiB, a);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a));
     CHECK(cudaEventRecord(filled, a));
@@ -378,14 +367,12 @@ LITMUS(peer_memcpy_back)
  * Kind: unordered writes */
 LITMUS(graph_peer_copy_legacy, capturing)
 {
-    char *from;
-    cudaEvent_t written;
     volatile int *gate = gate_new();
-    CHECK(cudaMalloc((void **)&from, MiB));
+    char *from = device_memory(MiB);
     CHECK(cudaMemset(from, 1, MiB));
     CHECK(cudaSetDevice(1));
     cudaStream_t other = stream_new(cudaStreamDefault);
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     char *to = device_memory(MiB);
     CHECK(cudaMemsetAsync(to, 2, MiB, other)); /* previous access */
     CHECK(cudaEventRecord(written, other));
@@ -398,7 +385,6 @@ LITMUS(graph_peer_copy_legacy, capturing)
     CHECK(cudaGraphLaunch(exec, cudaStreamLegacy));
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     gate_open(gate);
-    CHECK(cudaFree(from));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamSynchronize(other));
 }

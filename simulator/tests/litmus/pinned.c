@@ -34,12 +34,11 @@ static int host[4 * MiB / sizeof(int)];
 LITMUS(registered_buffer, a, b)
 {
     CHECK(cudaHostRegister(host, sizeof host, cudaHostRegisterMapped));
-    int *data = pool_memory(MiB, a);
+    int *data = kept_pool_memory(MiB, a);
 
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_fill(host, 1, 100, b)); /* access */
-    CHECK(cudaFreeAsync(data, a));
     CHECK(cudaHostUnregister(host));
     CHECK(cudaDeviceSynchronize());
 }
@@ -234,8 +233,6 @@ LITMUS(pinned_freed_twice)
  *
  * WRONG: both free the same memory, and the second frees what is no longer there.
  * Kind: double free */
-static void *memory[2];
-
 static void *frees(void *pointer)
 {
     cudaFreeHost(pointer); /* free */
@@ -244,21 +241,12 @@ static void *frees(void *pointer)
 
 LITMUS(pinned_freed_by_two_threads, stream)
 {
-    pthread_t threads[2];
-    volatile int *gate = gate_new();
-    CHECK(cudaMallocHost(&memory[0], 64 * MiB));
-    CHECK(cudaMallocHost(&memory[1], 64 * MiB));
-    CHECK(launch_hold(gate, stream));
-    CHECK(launch_fill(memory[0], 1, 1000, stream));
-    pthread_create(&threads[0], NULL, frees, memory[0]);
-    IF_WRONG(pthread_create(&threads[1], NULL, frees, memory[0]));
-    IF_RIGHT(pthread_create(&threads[1], NULL, frees, memory[1]));
-    /* Meanwhile both threads begin to wait. */
-    usleep(20000);
-    gate_open(gate);
-    pthread_join(threads[0], NULL);
-    pthread_join(threads[1], NULL);
-    IF_WRONG(CHECK(cudaFreeHost(memory[1])));
+    void *first, *second;
+    CHECK(cudaMallocHost(&first, 64 * MiB));
+    CHECK(cudaMallocHost(&second, 64 * MiB));
+    IF_WRONG(run_two_threads(stream, frees, first, first));
+    IF_RIGHT(run_two_threads(stream, frees, first, second));
+    IF_WRONG(CHECK(cudaFreeHost(second)));
     IF_RIGHT(CHECK(cudaFreeHost(NULL)));
 }
 
@@ -385,9 +373,8 @@ LITMUS(prefetch_inside, a, b)
  * Kind: free before the use ends */
 LITMUS(prefetch_free, a, b)
 {
-    int *data;
     cudaMemPool_t pool = managed_pool();
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    int *data = memory_of(pool, MiB, a);
     order(a, b);
     CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b)); /* access */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));

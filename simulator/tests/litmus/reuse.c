@@ -41,18 +41,17 @@ LITMUS(reuse_by_event, a, b)
  * stream. */
 LITMUS(reuse_synchronized, a, b)
 {
-    int *data;
     cudaMemPool_t pool = pool_create();
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
 
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    int *data = memory_of(pool, MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, b));
+    data = memory_of(pool, MiB, b);
     CHECK(launch_fill(data, 2, count, b));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
@@ -90,7 +89,6 @@ LITMUS(reuse_opportunistic, a, b)
 LITMUS(reuse_internal, a, b)
 {
     size_t bytes = 32 * MiB, count = bytes / sizeof(int);
-    int *freed, *data;
     cudaMemPool_t pool;
     int *other = device_memory(bytes);
     struct cudaMemPoolProps props = {0};
@@ -100,9 +98,9 @@ LITMUS(reuse_internal, a, b)
     CHECK(cudaMemPoolCreate(&pool, &props));
 
     CHECK(launch_fill(other, 1, count, a)); /* previous access */
-    CHECK(cudaMallocFromPoolAsync((void **)&freed, bytes, pool, a));
+    int *freed = memory_of(pool, bytes, a);
     CHECK(cudaFreeAsync(freed, a));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, b));
+    int *data = memory_of(pool, bytes, b);
     CHECK(launch_fill(data, 2, count, b));
     IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
     IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
