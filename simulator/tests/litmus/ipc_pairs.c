@@ -64,6 +64,33 @@ static cudaEvent_t send_record(void)
 
 static void await_record(void) { OK(cudaStreamWaitEvent(s, receive_event(), 0)); }
 
+/* A case in two parts: what the importer does between its import and its last calls, and what the
+ * exporter does between its fill and its own. */
+#define IMPORTS(name) static void name##_imports(void)
+#define EXPORTS(name)                 \
+    static void name##_exports(void); \
+    CASE(name)                        \
+    {                                 \
+        if (importer) {               \
+            import();                 \
+            name##_imports();         \
+            importer_ends();          \
+        } else {                      \
+            share();                  \
+            name##_exports();         \
+            exporter_ends();          \
+        }                             \
+    }                                 \
+    static void name##_exports(void)
+
+static void send_pointer(void)
+{
+    struct cudaMemPoolPtrExportData pointer;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolExportPointer(&pointer, data));
+    send_bytes(&pointer, sizeof pointer);
+}
+
 static cudaStream_t new_stream(void)
 {
     cudaStream_t stream;
@@ -85,20 +112,13 @@ static void await_go(void *unused)
 }
 
 /* A host function after the write sends the message that the allocation is ready. */
-CASE(sent_by_host_function)
+IMPORTS(sent_by_host_function)
 {
-    if (importer) {
-        import();
-        wait_for_go();
-        expect_elements(7);
-        importer_ends();
-        return;
-    }
-    share();
-    OK(cudaLaunchHostFunc(s, send_go, NULL));
-    exporter_ends();
-    OK(cudaStreamSynchronize(s));
+    wait_for_go();
+    expect_elements(7);
 }
+
+EXPORTS(sent_by_host_function) { OK(cudaLaunchHostFunc(s, send_go, NULL)); }
 
 /* The exporter's free is queued at once, after a host function that waits for the importer's
  * message. */
@@ -124,25 +144,22 @@ CASE(free_behind_host_function)
 
 /* The exporter's second write is queued at once, after a host function that waits for a message of
  * the importer. */
-CASE(write_behind_host_function)
+IMPORTS(write_behind_host_function)
 {
-    if (importer) {
-        import();
-        await_record();
-        wait_for_go(); /* the write is queued */
-        expect_elements(7);
-        go();
-        importer_ends();
-        return;
-    }
-    share();
+    await_record();
+    wait_for_go(); /* the write is queued */
+    expect_elements(7);
+    go();
+}
+
+EXPORTS(write_behind_host_function)
+{
     send_record();
     OK(cudaLaunchHostFunc(s, await_go, NULL));
     OK(launch_fill(data, 8, count, s));
     go();
     OK(cudaStreamSynchronize(s));
     expect_elements(8);
-    exporter_ends();
 }
 
 /* One event in each direction, recorded again in each round; each side adds 1. No one waits before
@@ -183,40 +200,30 @@ CASE(rounds)
 }
 
 /* Imported twice, freed once; both imports have one address. */
-CASE(imported_twice)
+IMPORTS(imported_twice)
 {
     struct cudaMemPoolPtrExportData pointer;
-    if (!importer) {
-        share();
-        OK(cudaStreamSynchronize(s));
-        OK(cudaMemPoolExportPointer(&pointer, data));
-        send_bytes(&pointer, sizeof pointer);
-        exporter_ends();
-        return;
-    }
     void *again;
-    import();
     receive_bytes(&pointer, sizeof pointer);
     OK(cudaMemPoolImportPointer(&again, pool, &pointer));
     if (again != data)
         _exit(6);
     expect_elements(7);
-    importer_ends();
 }
+
+EXPORTS(imported_twice) { send_pointer(); }
 
 /* ---- records, waits, messages, and frees ---- */
 
 /* The importer adds what the exporter filled. Without: the exporter records before it fills. */
-CASE(recorded_after_the_write)
+IMPORTS(recorded_after_the_write)
 {
-    if (importer) {
-        import();
-        await_record();
-        OK(launch_add(data, 1, count, s));
-        importer_ends();
-        return;
-    }
-    share();
+    await_record();
+    OK(launch_add(data, 1, count, s));
+}
+
+EXPORTS(recorded_after_the_write)
+{
     cudaEvent_t ready = shared_event();
     if (without)
         OK(cudaEventRecord(ready, s));
@@ -224,58 +231,51 @@ CASE(recorded_after_the_write)
     if (!without)
         OK(cudaEventRecord(ready, s));
     send_event(ready);
-    exporter_ends();
 }
 
 /* The same. Without: the importer waits before the exporter has recorded, when there is nothing to
  * wait for yet. */
-CASE(waited_after_the_record)
+IMPORTS(waited_after_the_record)
 {
-    if (importer) {
-        import();
-        cudaEvent_t ready = receive_event();
-        if (without)
-            OK(cudaStreamWaitEvent(s, ready, 0));
-        go();
-        wait_for_go();
-        if (!without)
-            OK(cudaStreamWaitEvent(s, ready, 0));
-        OK(launch_add(data, 1, count, s));
-        importer_ends();
-        return;
-    }
-    share();
+    cudaEvent_t ready = receive_event();
+    if (without)
+        OK(cudaStreamWaitEvent(s, ready, 0));
+    go();
+    wait_for_go();
+    if (!without)
+        OK(cudaStreamWaitEvent(s, ready, 0));
+    OK(launch_add(data, 1, count, s));
+}
+
+EXPORTS(waited_after_the_record)
+{
     cudaEvent_t ready = shared_event();
     send_event(ready);
     wait_for_go();
     OK(cudaEventRecord(ready, s));
     go();
-    exporter_ends();
 }
 
 /* Both add in turn, and send a message. Without: the importer does not wait for its add before its
  * message. */
-CASE(added_in_turn)
+IMPORTS(added_in_turn)
 {
-    if (importer) {
-        import();
-        wait_for_go();
-        OK(launch_add(data, 1, count, s));
-        if (!without)
-            OK(cudaStreamSynchronize(s));
-        go();
-        wait_for_go();
-        importer_ends();
-        return;
-    }
-    share();
+    wait_for_go();
+    OK(launch_add(data, 1, count, s));
+    if (!without)
+        OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+}
+
+EXPORTS(added_in_turn)
+{
     OK(cudaStreamSynchronize(s));
     go();
     wait_for_go();
     OK(launch_add(data, 1, count, s));
     OK(cudaStreamSynchronize(s));
     go();
-    exporter_ends();
 }
 
 /* The importer's event comes after its free, and the exporter waits for it before its own. */
@@ -442,19 +442,10 @@ static void split_third(const char *name)
 
 /* The importer fills, frees, and imports the allocation again before it adds in another stream.
  * Without: that stream does not wait for the first. */
-CASE(imported_again)
+IMPORTS(imported_again)
 {
     struct cudaMemPoolPtrExportData pointer;
-    if (!importer) {
-        share();
-        OK(cudaStreamSynchronize(s));
-        OK(cudaMemPoolExportPointer(&pointer, data));
-        send_bytes(&pointer, sizeof pointer);
-        exporter_ends();
-        return;
-    }
     cudaStream_t t = new_stream();
-    import();
     receive_bytes(&pointer, sizeof pointer);
     OK(launch_fill(data, 1, count, s));
     OK(cudaFreeAsync(data, s));
@@ -463,8 +454,9 @@ CASE(imported_again)
         OK(cudaStreamSynchronize(s));
     OK(launch_add(data, 1, count, t));
     OK(cudaStreamSynchronize(t));
-    importer_ends();
 }
+
+EXPORTS(imported_again) { send_pointer(); }
 
 /* The importer has destroyed its pool when the exporter reads what it wrote. Without: it has not
  * waited for its stream, whose work is over by chance. */
@@ -499,61 +491,56 @@ CASE(pool_destroyed)
 
 /* The exporter fills 100 parts, each in a stream of its own, and the importer writes the first
  * again. Without: its stream does not wait for the first of them. */
-CASE(many_parts)
+enum { PARTS = 100 };
+static const size_t part = MiB / sizeof(int) / PARTS;
+
+IMPORTS(many_parts)
 {
-    enum { PARTS = 100 };
-    const size_t part = count / PARTS;
-    if (importer) {
-        import();
-        await_record();
-        OK(launch_fill(data, 9, part, s));
-        go();
-        wait_for_go();
-        importer_ends();
-    } else {
-        cudaStream_t many[PARTS];
-        share();
-        OK(cudaStreamSynchronize(s));
-        cudaEvent_t ready = shared_event();
-        for (size_t i = 0; i < PARTS; i++) {
-            many[i] = new_stream();
-            OK(launch_fill(data + i * part, 1, part, many[i]));
-        }
-        OK(cudaEventRecord(ready, many[without]));
-        send_event(ready);
-        wait_for_go();
-        OK(cudaDeviceSynchronize());
-        go();
-        exporter_ends();
+    await_record();
+    OK(launch_fill(data, 9, part, s));
+    go();
+    wait_for_go();
+}
+
+EXPORTS(many_parts)
+{
+    cudaStream_t many[PARTS];
+    OK(cudaStreamSynchronize(s));
+    cudaEvent_t ready = shared_event();
+    for (size_t i = 0; i < PARTS; i++) {
+        many[i] = new_stream();
+        OK(launch_fill(data + i * part, 1, part, many[i]));
     }
+    OK(cudaEventRecord(ready, many[without]));
+    send_event(ready);
+    wait_for_go();
+    OK(cudaDeviceSynchronize());
+    go();
 }
 
 /* The exporter fills, and reads a hundred times; the importer reads too. Without: it does not wait
  * for the fill. */
-CASE(read_often)
+IMPORTS(read_often)
 {
-    if (importer) {
-        static int h[MiB / sizeof(int)];
-        import();
-        cudaEvent_t ready = receive_event();
-        if (!without)
-            OK(cudaStreamWaitEvent(s, ready, 0));
-        OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
-        go();
-        importer_ends();
-    } else {
-        void *copy;
-        share();
-        cudaEvent_t ready = shared_event();
-        OK(cudaEventRecord(ready, s));
-        OK(cudaMallocAsync(&copy, MiB, s));
-        for (int i = 0; i < 100; i++)
-            OK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDeviceToDevice, s));
-        OK(cudaFreeAsync(copy, s));
-        send_event(ready);
-        wait_for_go();
-        exporter_ends();
-    }
+    static int h[MiB / sizeof(int)];
+    cudaEvent_t ready = receive_event();
+    if (!without)
+        OK(cudaStreamWaitEvent(s, ready, 0));
+    OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
+    go();
+}
+
+EXPORTS(read_often)
+{
+    void *copy;
+    cudaEvent_t ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    OK(cudaMallocAsync(&copy, MiB, s));
+    for (int i = 0; i < 100; i++)
+        OK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDeviceToDevice, s));
+    OK(cudaFreeAsync(copy, s));
+    send_event(ready);
+    wait_for_go();
 }
 
 /* The exporter records an event in the newest of 1,100 streams with work that no one has waited
