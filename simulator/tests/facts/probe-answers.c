@@ -442,6 +442,12 @@ static void print_reserved(const char *when)
     printf("%-76s reserved %llu\n", when, mib_reserved(pool));
 }
 
+#define RESERVED_AFTER(call, when) \
+    do {                           \
+        call;                      \
+        print_reserved(when);      \
+    } while (0)
+
 /* Frees 64 MiB in a stream; beyond the threshold, they go back at some later call. */
 static void free_64_mib(uint64_t threshold, cudaStream_t stream)
 {
@@ -469,62 +475,46 @@ CASE(given_back)
     /* Which synchronization releases what a lowered threshold no longer keeps? */
     free_64_mib(all, s);
     cudaStreamSynchronize(s);
-    set_threshold(pool, 0);
-    print_reserved("64 MiB freed and synchronised, then threshold 0");
-    cudaStreamSynchronize(s);
-    print_reserved("  stream synchronise again, nothing new freed");
-    cudaDeviceSynchronize();
-    print_reserved("  device synchronise, nothing new freed");
+    RESERVED_AFTER(set_threshold(pool, 0), "64 MiB freed and synchronised, then threshold 0");
+    RESERVED_AFTER(cudaStreamSynchronize(s), "  stream synchronise again, nothing new freed");
+    RESERVED_AFTER(cudaDeviceSynchronize(), "  device synchronise, nothing new freed");
     cudaMallocFromPoolAsync(&a1, 1, pool, s);
-    free_and_wait(a1);
-    print_reserved("  a byte allocated, freed, synchronised");
+    RESERVED_AFTER(free_and_wait(a1), "  a byte allocated, freed, synchronised");
 
     /* Does a blocking copy release what was freed in a non-blocking, a blocking or the legacy
      * stream, or the synchronization of another stream? */
     free_64_mib(0, s);
-    blocking_copy();
-    print_reserved("freed on a non-blocking stream, then a blocking cudaMemcpy");
-    cudaStreamSynchronize(t);
-    print_reserved("  another stream synchronised");
+    RESERVED_AFTER(blocking_copy(), "freed on a non-blocking stream, then a blocking cudaMemcpy");
+    RESERVED_AFTER(cudaStreamSynchronize(t), "  another stream synchronised");
     cudaEventCreate(&ev);
     cudaEventRecord(ev, t);
-    cudaEventSynchronize(ev);
-    print_reserved("  an event of another stream synchronised");
+    RESERVED_AFTER(cudaEventSynchronize(ev), "  an event of another stream synchronised");
 
     free_64_mib(0, b);
-    blocking_copy();
-    print_reserved("freed on a blocking stream, then a blocking cudaMemcpy");
-    cudaStreamSynchronize(0);
-    print_reserved("  then the legacy stream synchronised");
+    RESERVED_AFTER(blocking_copy(), "freed on a blocking stream, then a blocking cudaMemcpy");
+    RESERVED_AFTER(cudaStreamSynchronize(0), "  then the legacy stream synchronised");
 
     free_64_mib(0, (cudaStream_t)0);
-    blocking_copy();
-    print_reserved("freed on the legacy stream, then a blocking cudaMemcpy");
-    cudaStreamSynchronize(b);
-    print_reserved("  then a blocking stream synchronised");
+    RESERVED_AFTER(blocking_copy(), "freed on the legacy stream, then a blocking cudaMemcpy");
+    RESERVED_AFTER(cudaStreamSynchronize(b), "  then a blocking stream synchronised");
 
     /* Does the synchronization of a stream release it, when the stream waits for an event after the
      * free? */
     free_64_mib(0, s);
     cudaEventRecord(ev, s);
     cudaStreamWaitEvent(t, ev, 0);
-    cudaStreamSynchronize(t);
-    print_reserved("freed on s, t waits for an event after it, t synchronised");
+    RESERVED_AFTER(cudaStreamSynchronize(t),
+                   "freed on s, t waits for an event after it, t synchronised");
 
     /* Do allocations and frees of other kinds of memory release it? */
     free_64_mib(0, s);
-    cudaFree(NULL);
-    print_reserved("freed on s, cudaFree(NULL)");
-    cudaMalloc(&p, 4 * MiB);
-    print_reserved("  cudaMalloc");
-    cudaFree(p);
-    print_reserved("  cudaFree of it");
+    RESERVED_AFTER(cudaFree(NULL), "freed on s, cudaFree(NULL)");
+    RESERVED_AFTER(cudaMalloc(&p, 4 * MiB), "  cudaMalloc");
+    RESERVED_AFTER(cudaFree(p), "  cudaFree of it");
 
     free_64_mib(0, s);
-    cudaMallocHost(&p, MiB);
-    print_reserved("freed on s, cudaMallocHost");
-    cudaFreeHost(p);
-    print_reserved("  cudaFreeHost");
+    RESERVED_AFTER(cudaMallocHost(&p, MiB), "freed on s, cudaMallocHost");
+    RESERVED_AFTER(cudaFreeHost(p), "  cudaFreeHost");
 
     /* Does the synchronization of one stream release what was freed in another one, or that one's
      * end? */
@@ -532,25 +522,20 @@ CASE(given_back)
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     cudaMallocFromPoolAsync(&a1, MiB, pool, u);
     cudaFreeAsync(a1, u);
-    cudaStreamSynchronize(s);
-    print_reserved("freed on s and on u, s synchronised");
-    cudaStreamDestroy(u);
-    print_reserved("  u destroyed");
-    cudaStreamSynchronize(s);
-    print_reserved("  s synchronised again");
-    cudaDeviceSynchronize();
-    print_reserved("  device synchronise");
+    RESERVED_AFTER(cudaStreamSynchronize(s), "freed on s and on u, s synchronised");
+    RESERVED_AFTER(cudaStreamDestroy(u), "  u destroyed");
+    RESERVED_AFTER(cudaStreamSynchronize(s), "  s synchronised again");
+    RESERVED_AFTER(cudaDeviceSynchronize(), "  device synchronise");
 
     /* Does a copy release it that waits, or an allocation that needs more? */
     free_64_mib(0, s);
-    pageable_copy();
-    print_reserved("freed on s, then a pageable copy to the host on s");
+    RESERVED_AFTER(pageable_copy(), "freed on s, then a pageable copy to the host on s");
 
     free_64_mib(0, s);
     cudaLaunchHostFunc(s, nothing, 0);
     usleep(1000);
-    cudaMallocFromPoolAsync(&a1, 128 * MiB, pool, s);
-    print_reserved("freed on s, 1 ms later 128 MiB on s");
+    RESERVED_AFTER(cudaMallocFromPoolAsync(&a1, 128 * MiB, pool, s),
+                   "freed on s, 1 ms later 128 MiB on s");
     cudaFreeAsync(a1, s);
     cudaDeviceSynchronize();
 }
@@ -585,49 +570,32 @@ static void query_until_done(void)
         ;
 }
 
+static void query_event(void)
+{
+    while (cudaEventQuery(ev) == cudaErrorNotReady)
+        ;
+}
+
 /* After which calls does a pool know that a free is over? */
 static void larger_after(int opportunistic)
 {
     printf("opportunistic %d\n", opportunistic);
-    new_pool_with_free(opportunistic);
-    print_larger("64 MiB freed on s, at once 128 MiB on s");
-
-    new_pool_with_free(opportunistic);
-    usleep(1000);
-    print_larger("  1 ms later");
-
-    new_pool_with_free(opportunistic);
-    query_until_done();
-    print_larger("  after a query that said done");
-
-    new_pool_with_free(opportunistic);
-    usleep(1000);
-    query_until_done();
-    print_larger("  1 ms later, after a query");
-
-    new_pool_with_free(opportunistic);
-    cudaLaunchHostFunc(s, nothing, 0);
-    usleep(1000);
-    print_larger("  with a host function behind it, 1 ms later");
-
-    new_pool_with_free(opportunistic);
-    cudaEventRecord(ev, s);
-    while (cudaEventQuery(ev) == cudaErrorNotReady)
-        ;
-    print_larger("  after an event query that said done");
-
-    new_pool_with_free(opportunistic);
-    launch_fill((int *)m, 1, 4, s);
-    usleep(1000);
-    print_larger("  with a kernel behind it, 1 ms later");
-
-    new_pool_with_free(opportunistic);
-    pageable_copy();
-    print_larger("  after a pageable copy to the host on s");
-
-    new_pool_with_free(opportunistic);
-    cudaMemcpy(dummy, m, MiB, cudaMemcpyDeviceToHost);
-    print_larger("  after a blocking cudaMemcpy");
+#define LARGER(when, after)                \
+    do {                                   \
+        new_pool_with_free(opportunistic); \
+        after;                             \
+        print_larger(when);                \
+    } while (0)
+    LARGER("64 MiB freed on s, at once 128 MiB on s", );
+    LARGER("  1 ms later", usleep(1000));
+    LARGER("  after a query that said done", query_until_done());
+    LARGER("  1 ms later, after a query", (usleep(1000), query_until_done()));
+    LARGER("  with a host function behind it, 1 ms later",
+           (cudaLaunchHostFunc(s, nothing, 0), usleep(1000)));
+    LARGER("  after an event query that said done", (cudaEventRecord(ev, s), query_event()));
+    LARGER("  with a kernel behind it, 1 ms later", (launch_fill((int *)m, 1, 4, s), usleep(1000)));
+    LARGER("  after a pageable copy to the host on s", pageable_copy());
+    LARGER("  after a blocking cudaMemcpy", cudaMemcpy(dummy, m, MiB, cudaMemcpyDeviceToHost));
 }
 
 CASE(known_to_be_free)
@@ -638,27 +606,24 @@ CASE(known_to_be_free)
     /* Does a threshold of 0 release memory that the pool already knew to be free? */
     new_pool_with_free(0);
     set_threshold(pool, 0);
-    cudaStreamSynchronize(s);
-    print_reserved("freed, threshold 0, synchronised");
+    RESERVED_AFTER(cudaStreamSynchronize(s), "freed, threshold 0, synchronised");
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
     cudaMallocFromPoolAsync(&a1, 1, pool, s);
     set_threshold(pool, 0);
-    cudaStreamSynchronize(s);
-    print_reserved("home, a byte live, threshold lowered to 0, synchronised");
+    RESERVED_AFTER(cudaStreamSynchronize(s),
+                   "home, a byte live, threshold lowered to 0, synchronised");
     cudaFreeAsync(a1, s);
     cudaDeviceSynchronize();
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
     set_threshold(pool, 0);
-    cudaStreamSynchronize(t);
-    print_reserved("home, threshold lowered to 0, another stream synchronised");
-    cudaStreamQuery(s);
-    print_reserved("  a query");
-    cudaStreamSynchronize(s);
-    print_reserved("  its own stream synchronised");
+    RESERVED_AFTER(cudaStreamSynchronize(t),
+                   "home, threshold lowered to 0, another stream synchronised");
+    RESERVED_AFTER(cudaStreamQuery(s), "  a query");
+    RESERVED_AFTER(cudaStreamSynchronize(s), "  its own stream synchronised");
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
@@ -675,8 +640,7 @@ CASE(known_to_be_free)
     cudaStreamDestroy(b);
     cudaStreamCreate(&b);
     print_reserved("home, 32 MiB again, freed on t");
-    cudaMallocFromPoolAsync(&a2, 32 * MiB, pool, s);
-    print_reserved("  32 MiB more on s");
+    RESERVED_AFTER(cudaMallocFromPoolAsync(&a2, 32 * MiB, pool, s), "  32 MiB more on s");
     cudaFreeAsync(a2, s);
     cudaDeviceSynchronize();
 
@@ -684,10 +648,8 @@ CASE(known_to_be_free)
     new_pool_with_free(0);
     set_threshold(pool, 0);
     cudaLaunchHostFunc(s, nothing, 0);
-    usleep(1000);
-    print_reserved("freed on s, threshold 0, a host function behind it, 1 ms later");
-    cudaMemPoolTrimTo(pool, 0);
-    print_reserved("  trimmed");
+    RESERVED_AFTER(usleep(1000), "freed on s, threshold 0, a host function behind it, 1 ms later");
+    RESERVED_AFTER(cudaMemPoolTrimTo(pool, 0), "  trimmed");
     cudaDeviceSynchronize();
 
     new_pool_with_free(0);
@@ -697,7 +659,6 @@ CASE(known_to_be_free)
     printf("freed on s, a host function behind it, 1 ms later, allocated on t: reused %d\n",
            a == a1);
     cudaFreeAsync(a1, t);
-    cudaDeviceSynchronize();
     cudaDeviceSynchronize();
 }
 

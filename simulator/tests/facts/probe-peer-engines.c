@@ -4,12 +4,6 @@
 int main(int argc, char **argv)
 {
     size_t n = 64 * MiB;
-    int count;
-    CHECK(cudaGetDeviceCount(&count));
-    if (count < 2) {
-        puts("This needs two GPUs.");
-        return 77;
-    }
     set_up_engines(argc, argv, 4, n);
     CHECK(cudaSetDevice(1));
     for (int i = 0; i < MOST_PIECES; i++) {
