@@ -7,91 +7,70 @@ static cudaGraph_t g;
 static cudaGraphExec_t x, y;
 static void *a, *c, *d, *p;
 
+/* Where the allocations of a chain lie. */
+static void *at[8];
+
+/* Makes a graph of nodes one after the other, and returns the last. A step is an allocation of so
+ * many MiB, or FREE(i) of the allocation with that number. */
+#define FREE(i)    (-1 - (i))
+#define CHAIN(...) chain((const int[]){__VA_ARGS__, 0})
+
+static cudaGraphNode_t chain(const int *steps)
+{
+    cudaGraphNode_t n = NULL;
+    int count = 0;
+    g = new_graph();
+    for (; *steps; steps++)
+        n = *steps > 0 ? alloc_node(g, n, (size_t)*steps * MiB, &at[count++])
+                       : free_node(g, n, at[FREE(*steps)]);
+    return n;
+}
+
 /* Which of the free ranges does a node get? */
 CASE(fits)
 {
-    void *e, *k, *l;
     cudaGraphNode_t n, frees[2];
 
     /* Do two free neighbours become one range? */
-    g = new_graph();
-    n = alloc_node(g, NULL, MiB, &a);
-    n = alloc_node(g, n, MiB, &c);
-    n = alloc_node(g, n, MiB, &d);
-    n = free_node(g, n, a);
-    n = free_node(g, n, c);
-    alloc_node(g, n, 2 * MiB, &e);
-    printf("two neighbours freed, then twice as much: %+lld\n", distance(e, a));
+    CHAIN(1, 1, 1, FREE(0), FREE(1), 2);
+    printf("two neighbours freed, then twice as much: %+lld\n", distance(at[3], at[0]));
 
     /* Does a node get the smallest free range that fits, when a larger one lies before it? */
-    g = new_graph();
-    n = alloc_node(g, NULL, 4 * MiB, &a);
-    n = alloc_node(g, n, MiB, &c);
-    n = alloc_node(g, n, MiB, &d);
-    n = alloc_node(g, n, MiB, &e);
-    n = free_node(g, n, a);
-    n = free_node(g, n, d);
-    n = alloc_node(g, n, MiB, &k);
-    alloc_node(g, n, MiB, &l);
-    printf("4 MiB and 1 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n", distance(d, a),
-           distance(k, a), distance(l, a));
+    CHAIN(4, 1, 1, 1, FREE(0), FREE(2), 1, 1);
+    printf("4 MiB and 1 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n",
+           distance(at[2], at[0]), distance(at[4], at[0]), distance(at[5], at[0]));
 
     /* Does a node get the smallest free range that fits, when a larger one lies after it? */
-    g = new_graph();
-    n = alloc_node(g, NULL, MiB, &a);
-    n = alloc_node(g, n, MiB, &c);
-    n = alloc_node(g, n, 4 * MiB, &d);
-    n = alloc_node(g, n, MiB, &e);
-    n = free_node(g, n, a);
-    n = free_node(g, n, d);
-    n = alloc_node(g, n, MiB, &k);
-    alloc_node(g, n, MiB, &l);
-    printf("1 MiB and 4 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n", distance(d, a),
-           distance(k, a), distance(l, a));
+    CHAIN(1, 1, 4, 1, FREE(0), FREE(2), 1, 1);
+    printf("1 MiB and 4 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n",
+           distance(at[2], at[0]), distance(at[4], at[0]), distance(at[5], at[0]));
 
     /* Is a free range extended when more is wanted, as long as the segment has room? */
-    g = new_graph();
-    n = alloc_node(g, NULL, 4 * MiB, &a);
-    n = free_node(g, n, a);
-    n = alloc_node(g, n, 8 * MiB, &c);
-    n = free_node(g, n, c);
-    n = alloc_node(g, n, 16 * MiB, &d);
-    n = free_node(g, n, d);
-    alloc_node(g, n, 28 * MiB, &e);
+    CHAIN(4, FREE(0), 8, FREE(1), 16, FREE(2), 28);
     printf("4 MiB freed, then 8 MiB: %+lld, freed, then 16 MiB: %+lld, freed, then 28 MiB: %+lld\n",
-           distance(c, a), distance(d, a), distance(e, a));
+           distance(at[1], at[0]), distance(at[2], at[0]), distance(at[3], at[0]));
 
     /* Do neighbours become one range when they are freed in branches that join? */
-    g = new_graph();
-    n = alloc_node(g, NULL, MiB, &a);
-    n = alloc_node(g, n, MiB, &c);
-    frees[0] = free_node(g, n, a);
-    frees[1] = free_node(g, n, c);
+    n = CHAIN(1, 1);
+    frees[0] = free_node(g, n, at[0]);
+    frees[1] = free_node(g, n, at[1]);
     cudaGraphAddEmptyNode(&n, g, frees, 2);
-    alloc_node(g, n, 2 * MiB, &d);
+    alloc_node(g, n, 2 * MiB, &at[2]);
     printf("two neighbours freed in branches that join, then twice as much: %+lld\n",
-           distance(d, a));
+           distance(at[2], at[0]));
 
     /* Do branches share what was freed before them? */
-    g = new_graph();
-    n = alloc_node(g, NULL, 3 * MiB, &a);
-    n = free_node(g, n, a);
-    alloc_node(g, n, MiB, &c);
-    alloc_node(g, n, MiB, &d);
-    alloc_node(g, n, MiB, &e);
-    alloc_node(g, n, MiB, &k);
-    printf("3 MiB freed, then four branches of 1 MiB: %+lld %+lld %+lld %+lld\n", distance(c, a),
-           distance(d, a), distance(e, a), distance(k, a));
+    n = CHAIN(3, FREE(0));
+    for (int i = 1; i <= 4; i++)
+        alloc_node(g, n, MiB, &at[i]);
+    printf("3 MiB freed, then four branches of 1 MiB: %+lld %+lld %+lld %+lld\n",
+           distance(at[1], at[0]), distance(at[2], at[0]), distance(at[3], at[0]),
+           distance(at[4], at[0]));
 
     /* Is a range of more than one segment extended, and used for less? */
-    g = new_graph();
-    n = alloc_node(g, NULL, 40 * MiB, &a);
-    n = free_node(g, n, a);
-    n = alloc_node(g, n, 64 * MiB, &c);
-    n = free_node(g, n, c);
-    alloc_node(g, n, MiB, &d);
-    printf("40 MiB freed, then 64 MiB: %+lld, freed, then 1 MiB: %+lld\n", distance(c, a),
-           distance(d, a));
+    CHAIN(40, FREE(0), 64, FREE(1), 1);
+    printf("40 MiB freed, then 64 MiB: %+lld, freed, then 1 MiB: %+lld\n", distance(at[1], at[0]),
+           distance(at[2], at[0]));
 }
 
 static void launch_three_times(const char *what)
