@@ -136,22 +136,12 @@ static void memset_node(CUdeviceptr p, CUcontext context)
     NOTE("the first byte is %d", byte);
 }
 
-CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory) { memset_node(of_pool, first); }
-
-CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory_with_another_context)
-{
-    memset_node(of_pool, second);
-}
-
-CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory_without_a_context)
-{
-    memset_node(of_pool, NULL);
-}
-
-CASE_AFTER(set_up_with_first_current, memset_node_of_cuda_malloc_with_another_context)
-{
-    memset_node(of_alloc, second);
-}
+#define MEMSET_NODE(title, memory, context) \
+    CASE_AFTER(set_up_with_first_current, memset_node_##title) { memset_node(memory, context); }
+MEMSET_NODE(of_pool_memory, of_pool, first)
+MEMSET_NODE(of_pool_memory_with_another_context, of_pool, second)
+MEMSET_NODE(of_pool_memory_without_a_context, of_pool, NULL)
+MEMSET_NODE(of_cuda_malloc_with_another_context, of_alloc, second)
 
 CASE_AFTER(set_up, memset_node_launched_while_another_context_is_current)
 {

@@ -56,19 +56,17 @@ CASE_AFTER(first_launch, freed_in_t_finished)
     second_launch(s);
 }
 
-CASE_AFTER(first_launch, freed_in_t_pending)
-{
-    hold(t);
-    RECORD(cudaFreeAsync(a, t));
-    second_launch(s);
-}
+/* TITLE launches in the stream `launching` while the free in the stream `freeing` is pending. */
+#define FREE_PENDING(title, freeing, launching) \
+    CASE_AFTER(first_launch, title)             \
+    {                                           \
+        hold(freeing);                          \
+        RECORD(cudaFreeAsync(a, freeing));      \
+        second_launch(launching);               \
+    }
 
-CASE_AFTER(first_launch, freed_in_t_pending_launched_in_t)
-{
-    hold(t);
-    RECORD(cudaFreeAsync(a, t));
-    second_launch(t);
-}
+FREE_PENDING(freed_in_t_pending, t, s)
+FREE_PENDING(freed_in_t_pending_launched_in_t, t, t)
 
 CASE_AFTER(first_launch, freed_in_t_pending_event)
 {
@@ -79,19 +77,8 @@ CASE_AFTER(first_launch, freed_in_t_pending_event)
     second_launch(s);
 }
 
-CASE_AFTER(first_launch, freed_in_s_pending)
-{
-    hold(s);
-    RECORD(cudaFreeAsync(a, s));
-    second_launch(s);
-}
-
-CASE_AFTER(first_launch, freed_in_s_pending_launched_in_t)
-{
-    hold(s);
-    RECORD(cudaFreeAsync(a, s));
-    second_launch(t);
-}
+FREE_PENDING(freed_in_s_pending, s, s)
+FREE_PENDING(freed_in_s_pending_launched_in_t, s, t)
 
 CASE_AFTER(first_launch, freed_by_cuda_free)
 {

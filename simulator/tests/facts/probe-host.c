@@ -114,37 +114,18 @@ CASE(freed_twice)
 /* Can pinned memory be freed by an address inside? */
 CASE(freed_inside) { PRINT(cudaFreeHost(pin1 + 4)); }
 
-/* May a copy write freed pinned memory? */
-CASE(copied_to_when_freed)
-{
-    PRINT(cudaFreeHost(pin1));
-    PRINT(cudaMemcpyAsync(pin1, dev, MiB, cudaMemcpyDeviceToHost, s));
-    PRINT(cudaStreamSynchronize(s));
-}
-
-/* May a copy read freed pinned memory? */
-CASE(copied_from_when_freed)
-{
-    PRINT(cudaFreeHost(pin1));
-    PRINT(cudaMemcpyAsync(dev, pin1, MiB, cudaMemcpyHostToDevice, s));
-    PRINT(cudaStreamSynchronize(s));
-}
-
-/* May a kernel write freed pinned memory? */
-CASE(filled_when_freed)
-{
-    PRINT(cudaFreeHost(pin1));
-    PRINT(launch_fill(pin1, 1, 4, s));
-    PRINT(cudaStreamSynchronize(s));
-}
-
-/* May a memset write freed pinned memory? */
-CASE(set_when_freed)
-{
-    PRINT(cudaFreeHost(pin1));
-    PRINT(cudaMemsetAsync(pin1, 0, 4, s));
-    PRINT(cudaStreamSynchronize(s));
-}
+/* May a copy, a kernel, or a memset touch freed pinned memory? */
+#define WHEN_FREED(title, call)          \
+    CASE(title)                          \
+    {                                    \
+        PRINT(cudaFreeHost(pin1));       \
+        print_result(#call, (call));     \
+        PRINT(cudaStreamSynchronize(s)); \
+    }
+WHEN_FREED(copied_to_when_freed, cudaMemcpyAsync(pin1, dev, MiB, cudaMemcpyDeviceToHost, s))
+WHEN_FREED(copied_from_when_freed, cudaMemcpyAsync(dev, pin1, MiB, cudaMemcpyHostToDevice, s))
+WHEN_FREED(filled_when_freed, launch_fill(pin1, 1, 4, s))
+WHEN_FREED(set_when_freed, cudaMemsetAsync(pin1, 0, 4, s))
 
 /* Can registered memory be freed, and unregistered twice? */
 CASE(registered_then_freed)

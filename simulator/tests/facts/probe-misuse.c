@@ -70,19 +70,16 @@ CASE(registered)
     RECORD(cudaHostRegister(p, 4096, 99));
 }
 
-/* Does a copy notice that the host has no memory at its source? */
+/* Does a copy, with a stream or without, notice that the host has no memory at its source, or at its
+ * destination? */
 CASE(copy_from_nothing) { RECORD(cudaMemcpy(m, (void *)4096, 64, cudaMemcpyHostToDevice)); }
-
-/* Does a copy notice that the host has no memory at its destination? */
 CASE(copy_to_nothing) { RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceToHost)); }
 
-/* Does a copy in a stream notice that the host has no memory at its source? */
 CASE(copy_async_from_nothing)
 {
     RECORD_SYNC(cudaMemcpyAsync(m, (void *)4096, 64, cudaMemcpyHostToDevice, s), s);
 }
 
-/* Does a copy in a stream notice that the host has no memory at its destination? */
 CASE(copy_async_to_nothing)
 {
     RECORD_SYNC(cudaMemcpyAsync((void *)4096, m, 64, cudaMemcpyDeviceToHost, s), s);
