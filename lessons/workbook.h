@@ -44,9 +44,9 @@ static inline size_t mib_argument(int argc, char **argv, size_t fallback)
     while (*digit >= '0' && *digit <= '9' && mib <= most)
         mib = mib * 10 + (size_t)(*digit++ - '0');
     if (argc > 2 || *digit != '\0' || mib < 1 || mib > most) {
-        fprintf(stderr,
-                "%s: expected one whole number of MiB from 1 to %zu (default %zu), got \"%s\"\n",
-                argv[0], most, fallback, argv[argc > 2 ? 2 : 1]);
+        fprintf(stderr, "%s: expected one whole number of MiB from 1 to %zu (default %zu), ",
+                argv[0], most, fallback);
+        fprintf(stderr, "got \"%s%s%s\"\n", argv[1], argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
         exit(2);
     }
     return mib;

@@ -519,8 +519,8 @@ int main(int argc, char **argv)
            "reserved %zu MiB\n",
            ROUNDS + 1, count.taken, count.returned, count.waits, reserved_mib(pool));
     CHECK(cudaGetDeviceProperties(&device, 0));
-    printf("~ host time on \"%s%s\"\n", device.name,
-           strncmp(device.name, "Simulated", 9) == 0 ? "; it is the simulator's own" : "");
+    int simulated = strncmp(device.name, "Simulated", 9) == 0;
+    printf("~ host time on \"%s\"\n", simulated ? "this CPU, for the simulator" : device.name);
     printf("~ ns a pair: cudaMallocAsync %.0f, the cache %.0f: %.1f times less\n", plain_each, each,
            plain_each / each);
 

@@ -177,10 +177,9 @@ def variant(file):
         if (each.kind, each.name) == (kind, name):
             return each
     names = " ".join(each.name for each in found if each.kind == kind)
-    raise Wrong(
-        f"{file_of(room)} has no {f'{kind} {name}'.rstrip()}."
-        + (f" The {kind}s of {room} are: {names}" if name else "")
-    )
+    missing = f"{file_of(room)} has no {f'{kind} {name}'.rstrip()}."
+    others = textwrap.fill(f"The {kind}s of {room} are: {names}", 100) if name else ""
+    raise Wrong(f"{missing}\n{others}".rstrip())
 
 
 def parts_of(file):

@@ -158,6 +158,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_line --partial 'expected one whole number of MiB'
     assert_line "Change ARGS as the line above says."
     refute_output --partial unfinished
+    run as_typed make 02 ARGS="8 9" BACKEND=simulator
+    assert_line --partial 'got "8 9"'
     run as_typed make 02 ARGS=8 BACKEND=simulator
     assert_failure
     assert_line --partial 'Lesson 02 is unfinished, so it ended with status'
