@@ -5,7 +5,7 @@
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '' "$@"
 cd "$(dirname "$0")/.." || exit 1
-awk '$0 == "live = yes" {
+awk '$1 == "live" {
         split(FILENAME, part, "/")
         print "lessons/" part[3] "\nsolutions/" part[3]
     }

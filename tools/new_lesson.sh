@@ -76,7 +76,6 @@ truth = What is true in place of that belief.
 minutes = 20
 level = core
 kind = fill
-live = no
 END
 cat >"$room/check.py" <<END
 """Lesson $number: what its check requires."""

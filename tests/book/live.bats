@@ -269,7 +269,7 @@ pages again: type make live."
     # A mutant needs what its solution needs.
     mapfile -t programs < <(tools/live_programs.sh | while IFS=/ read -r folder lesson; do
         [ "$folder" != build ] || continue
-        sed -n "s|^live_most = |$folder/$lesson |p" "tests/lessons/$lesson/manifest.ini"
+        sed -n "s|^live = |$folder/$lesson |p" "tests/lessons/$lesson/manifest.ini"
     done)
     run_in_page "$LIVE" "${programs[@]}"
     for program in "${programs[@]}"; do

@@ -6,9 +6,8 @@
     minutes               for a student in the second year
     kind                  fill, fix or predict: what the student does
     imports               library functions that its program may use besides those of imports.txt
-    sizes                 the arguments besides none with which its solution runs on a GPU
-    live                  whether it can run in a page of the book
-    live_most             the largest argument, in MiB, with which it still runs there
+    live                  the largest argument, in MiB, with which it runs in a page of the book;
+                          without this word it does not run there
     live_mutants          which mutants can be run there beside the solution
 
 A case of the clinic has a title, and the part of the course after which it can be solved, in its
@@ -30,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
 KINDS = ("fill", "fix", "predict")
 NEEDED = ("title", "part")
-LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "live"),)
+LESSON_NEEDS = ("belief", "question", "truth", "minutes", "level", "kind")
 
 
 class Wrong(Exception):
@@ -60,15 +59,12 @@ def manifest(name):
     for word in NEEDED if clinic else NEEDED + LESSON_NEEDS:
         if not found.get(word):
             raise Wrong(f"{where} has no {word}.")
-    for word in ("minutes", "live_most"):
+    for word in ("minutes", "live"):
         if word in found and not found[word].isdecimal():
             raise Wrong(f"{where}: {word} = {found[word]} is not a whole number.")
         found[word] = int(found.get(word, 0))
-    for word in ("imports", "sizes", "live_mutants"):
+    for word in ("imports", "live_mutants"):
         found[word] = found.get(word, "").split()
-    if found.get("live", "no") not in ("yes", "no"):
-        raise Wrong(f"{where}: live is yes or no, and not {found['live']}.")
-    found["live"] = found.get("live") == "yes"
     if found.get("kind", "fix") not in KINDS:
         raise Wrong(f"{where}: kind is one of {', '.join(KINDS)}, and not {found['kind']}.")
     check = room(name) / "check.py"

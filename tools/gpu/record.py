@@ -260,12 +260,9 @@ def lesson_runs():
     for file in sorted(Path("docs/programs/expected").glob("*.txt")):
         name, _, argument = file.stem.partition(".")
         yield f"docs/programs/{name}", f"docs/programs/{name}", argument, file
-    for manifest in sorted(Path("tests/lessons").glob("[0-9]*_*/manifest.ini")):
-        text = manifest.read_text()
-        sizes = " ".join(re.findall("^sizes = (.*)", text, re.M)).split()
-        for size in ["", *sizes]:
-            file = manifest.parent / "expected" / f"output{size and '.' + size}.txt"
-            yield manifest.parent.name, f"solutions/{manifest.parent.name}", size, file
+    for file in sorted(Path("tests/lessons").glob("[0-9]*_*/expected/output*.txt")):
+        name, argument = file.parts[-3], file.stem.partition(".")[2]
+        yield name, f"solutions/{name}", argument, file
 
 
 def lessons(part):

@@ -156,7 +156,7 @@ def form(lesson):
         f'<option value="{name}">{words}</option>' for name, words in SCHEDULES.items()
     )
     default = DEFAULT.search((ROOT / f"solutions/{lesson}.c").read_text(encoding="utf-8"))[1]
-    most = manifest(lesson)["live_most"]
+    most = manifest(lesson)["live"]
     mistakes = "".join(
         f'<option value="{program}" data-line="{line_of(program)}">{escape(words)}</option>'
         for program, words in mutants_of(lesson).items()
