@@ -46,6 +46,12 @@ static inline void asked_streams(cudaStream_t *streams, int count)
         CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
 }
 
+/* Declares asked_NAME: the file's function of that name, or NULL if its type is another one. */
+#define ASKED_FUNCTION(returned, name, ...)                                          \
+    returned (*asked_##name)(__VA_ARGS__) = _Generic(&name, returned(*)(__VA_ARGS__) \
+                                                     : name, default                 \
+                                                     : (returned(*)(__VA_ARGS__))NULL)
+
 /* Between two of these calls, which leave a stream with a priority in the journal, stands what a
  * case of the clinic is judged by. */
 static inline void asked_border(void)

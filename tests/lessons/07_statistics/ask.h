@@ -92,8 +92,5 @@ int main(int argc, char **argv)
         CHECK(cudaFreeAsync(live, stream));
     }
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaMemPoolDestroy(pool));
-    CHECK(cudaMemPoolDestroy(other));
-    CHECK(cudaStreamDestroy(stream));
     return 0;
 }

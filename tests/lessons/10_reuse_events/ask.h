@@ -18,8 +18,6 @@ static void asked_run(int rounds, size_t mib)
         printf("\npipeline of %d rounds of %zu MiB: results[%d] = %d\n", rounds, mib, round,
                results[round]);
     CHECK(cudaMemPoolDestroy(pool));
-    CHECK(cudaFreeHost(results));
-    free(reserved);
 }
 
 int main(int argc, char **argv)
@@ -29,8 +27,5 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreateWithFlags(&store, cudaStreamNonBlocking));
     asked_run(atoi(argv[1]), strtoul(argv[2], NULL, 10));
     asked_run(3, strtoul(argv[3], NULL, 10));
-    CHECK(cudaStreamDestroy(store));
-    CHECK(cudaStreamDestroy(work));
-    CHECK(cudaStreamDestroy(load));
     return 0;
 }

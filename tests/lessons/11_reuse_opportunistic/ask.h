@@ -35,8 +35,6 @@ static void asked_in(int situation, size_t bytes, const cudaStream_t *asked)
     gate_open(gate);
     CHECK(cudaFreeAsync(served, asked[1]));
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemPoolDestroy(pool));
-    gate_destroy(gate);
 }
 
 int main(int argc, char **argv)
@@ -45,7 +43,5 @@ int main(int argc, char **argv)
     asked_streams(asked, 3);
     for (int situation = 1; situation <= 3; situation++)
         asked_in(situation, strtoul(argv[1], NULL, 10) * MiB, asked);
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamDestroy(asked[i]));
     return 0;
 }

@@ -31,8 +31,6 @@ static void asked_run(cudaStream_t producing, cudaStream_t consuming, int rounds
         printf("\n%d rounds of %zu numbers: results[%d] = %d\n", rounds, count, round,
                work.results[round]);
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemPoolDestroy(work.pool));
-    CHECK(cudaFreeHost(work.results));
 }
 
 int main(int argc, char **argv)
@@ -45,7 +43,5 @@ int main(int argc, char **argv)
     consuming = strcmp(argv[1], "per-thread") == 0 ? cudaStreamPerThread : created[1];
     asked_run(producing, consuming, rounds, count);
     asked_run(producing, consuming, 3, count);
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamDestroy(created[i]));
     return 0;
 }

@@ -22,8 +22,6 @@ static void asked_together(enum cudaMemLocationType type, size_t count)
     CHECK(launch_fill(number, correct, 1, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaStreamDestroy(stream));
-    CHECK(cudaMemPoolDestroy(pool));
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 /* Calls lesson 22's cache. The first argument is the walk:
- * walk            its steps follow, in words: take BYTES STREAM, give I (the i-th of those that are
- *                 live), trim; hold STREAM, at a gate, and open
- * random, small   a seed follows: a walk that depends on where the cache put its parts, so that no
- *                 stored trace has it; "small" then replays it through a plain pool
- * long            a seed follows: many parts, none of which is used
+ * random    a seed follows: walks.py says what is done
+ * long      a seed follows: many parts, none of which is used
+ * another   its steps follow, in words: take BYTES STREAM, give I (the i-th of those that are
+ *           live), trim; hold STREAM, at a gate, and open. "small" is then replayed through a plain
+ *           pool
  * Each part is used as it is taken and before it returns: whole, or its first 256 KiB and its last
  * int. What was used where is in the journal. */
 #include <malloc.h>
@@ -38,7 +38,7 @@ static void asked_use(int id, int last)
         CHECK(launch_add(asked[id].data + ints - 1, id + 1, 1, stream));
 }
 
-static int asked_take(size_t bytes, int stream)
+static void asked_take(size_t bytes, int stream)
 {
     int id = asked_count++;
     asked[id].part = cache_take(bytes, stream);
@@ -51,7 +51,7 @@ static int asked_take(size_t bytes, int stream)
     asked_seed = (asked_seed + place) % 1048576;
     asked_use(id, 0);
     asked_live[asked_live_count++] = id;
-    return asked_done[asked_done_count++] = id;
+    asked_done[asked_done_count++] = id;
 }
 
 /* Gives the i-th of those that are live; the last one takes its place. */
@@ -62,15 +62,6 @@ static void asked_give(int i)
     asked_done[asked_done_count++] = ~id;
     asked_use(id, 1);
     cache_give(asked[id].part);
-}
-
-static void asked_give_id(int id)
-{
-    for (int i = 0; i < asked_live_count; i++)
-        if (asked_live[i] == id) {
-            asked_give(i);
-            return;
-        }
 }
 
 static void asked_walk(char **word)
@@ -113,8 +104,6 @@ static void asked_long(void)
             cache_give(kept[i]);
 }
 
-/* 60 parts of ten sizes in five streams, and now and then a part that is larger than all before: a
- * cache that returns idle pieces must then return pieces of several streams. */
 static void asked_random(void)
 {
     size_t some[10];
@@ -131,26 +120,6 @@ static void asked_random(void)
         while (asked_live_count > 6 || (asked_live_count > 0 && asked_below(3) == 0))
             asked_give(asked_below(asked_live_count));
     }
-}
-
-/* One stream with 20 to 50 MiB live: 40 parts that stay, and in each of 12 steps eight that replace
- * larger and larger ones, with three that end soon. */
-static void asked_small(void)
-{
-    int kept[8], soon[3];
-    for (int i = 0; i < 40; i++)
-        asked_take(4096 * (size_t)(1 + asked_below(400)), 0);
-    for (int step = 1; step <= 12; step++)
-        for (int layer = 0; layer < 8; layer++) {
-            int made = asked_take(65536 * (size_t)(4 + step), 0);
-            if (step > 1)
-                asked_give_id(kept[layer]);
-            kept[layer] = made;
-            for (int i = 0; i < 3; i++)
-                soon[i] = asked_take(516 * (size_t)(1 + asked_below(2000)), 0);
-            for (int i = 0; i < 3; i++)
-                asked_give_id(soon[i]);
-        }
 }
 
 static void asked_plain(cudaMemPool_t plain)
@@ -176,14 +145,12 @@ int main(int argc, char **argv)
     pool_set(plain, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     asked_seed = (unsigned)strtoul(argv[2], NULL, 10);
-    if (strcmp(argv[1], "walk") == 0)
-        asked_walk(argv + 2);
-    else if (strcmp(argv[1], "long") == 0)
+    if (strcmp(argv[1], "long") == 0)
         asked_long();
     else if (strcmp(argv[1], "random") == 0)
         asked_random();
     else
-        asked_small();
+        asked_walk(argv + 2);
     while (asked_live_count > 0)
         asked_give(0);
     cache_trim();

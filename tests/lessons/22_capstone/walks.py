@@ -6,7 +6,7 @@ import re
 from check import FREE, MIB, QUERY, SUCCESS
 
 GRAIN, WHOLE, STREAMS = 512, 256 << 10, 8
-OF_A_SEED = ("random", "small", "long")
+OF_A_SEED = ("random", "long")
 
 
 class Walk:
@@ -16,7 +16,7 @@ class Walk:
         self.places, self.seed = places or {}, given[0]
         self.bytes, self.stream, self.steps, self.live, self.words = [], [], [], [], []
         getattr(self, mode)(*given)
-        words = [mode, *given] if mode in OF_A_SEED else ["walk", *self.words]
+        words = [mode, *(given if mode in OF_A_SEED else self.words)]
         while self.live:  # ask.h does that by itself
             self.give(0)
         self.words = words
@@ -31,7 +31,6 @@ class Walk:
         self.stream.append(stream)
         self.steps.append((True, one))
         self.words += ["take", size, stream]
-        self.seed = (self.seed + self.places.get(one, 0)) % 1048576
         self.live.append(one)
         return one
 
@@ -129,6 +128,9 @@ class Walk:
         """ask.h takes 70,000 parts, and uses none."""
 
     def random(self, _):
+        """60 parts of ten sizes in five streams, and now and then a part that is larger than all
+        before: a cache that returns idle pieces must then return pieces of several streams. Where
+        the cache put a part decides how the walk goes on, so that no stored trace has it."""
         sizes = []
         for _ in range(10):
             sizes.append((1 + self.below(48)) * MIB)
@@ -139,11 +141,14 @@ class Walk:
             while large and self.live:
                 self.give(self.below(len(self.live)))
             size = 600 * MIB + 4096 * count if large else sizes[self.below(10)]
-            self.take(size, self.below(5))
+            place = self.places.get(self.take(size, self.below(5)), 0)
+            self.seed = (self.seed + place) % 1048576
             while len(self.live) > 6 or (self.live and self.below(3) == 0):
                 self.give(self.below(len(self.live)))
 
     def small(self, _):
+        """One stream with 20 to 50 MiB live: 40 parts that stay, and in each of 12 steps eight that
+        replace larger and larger ones, with three that end soon."""
         kept = {}
         for _ in range(40):
             self.take(4096 * (1 + self.below(400)), 0)

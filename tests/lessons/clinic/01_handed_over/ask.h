@@ -5,10 +5,9 @@ int main(int argc, char **argv)
 {
     cudaStream_t streams[2];
     cudaEvent_t done;
-    int known = _Generic(&buffer_drop, void (*)(struct buffer) : 1, default : 0)
-              & _Generic(&buffer_create, struct buffer(*)(cudaStream_t) : 1, default : 0);
-    (void)argc, (void)argv;
-    if (!known)
+    ASKED_FUNCTION(struct buffer, buffer_create, cudaStream_t);
+    ASKED_FUNCTION(void, buffer_drop, struct buffer);
+    if (!asked_buffer_create || !asked_buffer_drop)
         return 0;
     asked_streams(streams, 2);
     CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
@@ -16,7 +15,7 @@ int main(int argc, char **argv)
     for (int turn = 0; turn < 2; turn++) {
         struct buffer two[2];
         for (int i = 0; i < 2; i++) {
-            two[i] = ((struct buffer(*)(cudaStream_t))buffer_create)(streams[i]);
+            two[i] = asked_buffer_create(streams[i]);
             CHECK(launch_fill(two[i].data, i, 1024, streams[i]));
         }
         CHECK(cudaEventRecord(done, streams[0]));
@@ -24,7 +23,7 @@ int main(int argc, char **argv)
         CHECK(launch_add(two[0].data, 1, 1024, streams[1]));
         two[0].stream = streams[1];
         for (int i = 1; i >= 0; i--)
-            ((void (*)(struct buffer))buffer_drop)(two[i]);
+            asked_buffer_drop(two[i]);
     }
     asked_border();
     CHECK(cudaDeviceSynchronize());

@@ -4,9 +4,9 @@ int main(int argc, char **argv)
 {
     cudaStream_t streams[6];
     int *data;
-    (void)argc, (void)argv;
+    ASKED_FUNCTION(void, barrier, cudaStream_t, const cudaStream_t *, int);
     asked_lesson(1, argv); /* it makes what barrier uses */
-    if (!_Generic(&barrier, void (*)(cudaStream_t, const cudaStream_t *, int) : 1, default : 0))
+    if (!asked_barrier)
         return 0;
     asked_streams(streams, 6);
     CHECK(cudaMalloc((void **)&data, 6 * 1024 * sizeof(int)));
@@ -14,14 +14,12 @@ int main(int argc, char **argv)
     for (int count = 1; count < 6; count += 4) {
         for (int i = 0; i < count; i++)
             CHECK(launch_fill(data + i * 1024, i, 1024, streams[i]));
-        ((void (*)(cudaStream_t, const cudaStream_t *, int))barrier)(streams[5], streams, count);
+        asked_barrier(streams[5], streams, count);
         CHECK(launch_add(data, 1, (size_t)count * 1024, streams[5]));
         for (int i = 0; i < count; i++) /* and the workers go on behind that */
-            ((void (*)(cudaStream_t, const cudaStream_t *, int))barrier)(streams[i], &streams[5],
-                                                                         1);
+            asked_barrier(streams[i], &streams[5], 1);
     }
     asked_border();
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
     return 0;
 }

@@ -3,16 +3,18 @@
 
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
+static ASKED_FUNCTION(int *, block_take, cudaStream_t);
+static ASKED_FUNCTION(void, block_give_back, int *, cudaStream_t);
 static void *asked_taken[8];
 static int asked_count;
 
 static void asked_turn(cudaStream_t stream)
 {
-    int *block = ((int *(*)(cudaStream_t))block_take)(stream);
+    int *block = asked_block_take(stream);
     asked_taken[asked_count++] = block;
     for (int i = 0; i < 3; i++)
         CHECK(launch_fill(block, i, 1024, stream));
-    ((void (*)(int *, cudaStream_t))block_give_back)(block, stream);
+    asked_block_give_back(block, stream);
 }
 
 static void *asked_thread(void *unused)
@@ -25,11 +27,8 @@ int main(int argc, char **argv)
 {
     cudaStream_t streams[2];
     pthread_t thread;
-    int known = _Generic(&block_take, int *(*)(cudaStream_t) : 1, default : 0)
-              & _Generic(&block_give_back, void (*)(int *, cudaStream_t) : 1, default : 0);
-    (void)argc;
     asked_lesson(1, argv);
-    if (!known)
+    if (!asked_block_take || !asked_block_give_back)
         return 0;
     asked_streams(streams, 2);
     asked_border();

@@ -5,22 +5,21 @@ int main(int argc, char **argv)
 {
     cudaStream_t streams[2];
     struct array two[2];
-    int known = _Generic(&array_of, struct array(*)(int) : 1, default : 0)
-              & _Generic(&array_free, void (*)(struct array *) : 1, default : 0);
-    (void)argc, (void)argv;
-    if (!known)
+    ASKED_FUNCTION(struct array, array_of, int);
+    ASKED_FUNCTION(void, array_free, struct array *);
+    if (!asked_array_of || !asked_array_free)
         return 0;
     asked_streams(streams, 2);
     asked_border();
     for (int i = 0; i < 2; i++) {
-        two[i] = ((struct array(*)(int))array_of)(i + 5);
+        two[i] = asked_array_of(i + 5);
         CHECK(launch_add(two[i].data, 1, 1024, streams[i]));
         two[i].stream = streams[i];
     }
     for (int i = 1; i >= 0; i--)
-        ((void (*)(struct array *))array_free)(&two[i]);
-    two[0] = ((struct array(*)(int))array_of)(7);
-    ((void (*)(struct array *))array_free)(&two[0]);
+        asked_array_free(&two[i]);
+    two[0] = asked_array_of(7);
+    asked_array_free(&two[0]);
     asked_border();
     CHECK(cudaDeviceSynchronize());
     return 0;

@@ -7,25 +7,25 @@ int main(int argc, char **argv)
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     int *scratch, *table;
+    ASKED_FUNCTION(void, follow, cudaStream_t, cudaStream_t);
     void (*free_it)(int *) = (void (*)(int *))capture_free;
-    void (*free_in)(int *, cudaStream_t) = (void (*)(int *, cudaStream_t))capture_free;
-    int arguments = _Generic(&capture_free, void (*)(int *) : 1, void (*)(int *, cudaStream_t) : 2,
-                             default : 0);
-    (void)argc;
+    ASKED_FUNCTION(void, capture_free, int *, cudaStream_t);
     asked_lesson(1, argv); /* it makes the streams and the event */
-    if (!arguments || !_Generic(&follow, void (*)(cudaStream_t, cudaStream_t) : 1, default : 0))
+    if (!asked_follow
+        || !_Generic(&capture_free, void (*)(int *) : 1, default
+                     : asked_capture_free))
         return 0;
     asked_border();
     CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync((void **)&scratch, MiB, capturing));
-    ((void (*)(cudaStream_t, cudaStream_t))follow)(forked, capturing);
+    asked_follow(forked, capturing);
     CHECK(launch_fill(scratch, 1, 1024, forked));
-    ((void (*)(cudaStream_t, cudaStream_t))follow)(capturing, forked);
+    asked_follow(capturing, forked);
     CHECK(launch_add(scratch, 1, 1024, capturing));
-    if (arguments == 1)
-        free_it(scratch);
+    if (asked_capture_free)
+        asked_capture_free(scratch, capturing);
     else
-        free_in(scratch, capturing);
+        free_it(scratch);
     CHECK(cudaMallocAsync((void **)&table, MiB, capturing));
     CHECK(launch_fill(table, 5, 1024, capturing));
     CHECK(cudaFreeAsync(table, capturing));
@@ -35,7 +35,5 @@ int main(int argc, char **argv)
         CHECK(cudaGraphLaunch(exec, capturing));
     asked_border();
     CHECK(cudaStreamSynchronize(capturing));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
     return 0;
 }

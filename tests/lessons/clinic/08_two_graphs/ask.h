@@ -12,22 +12,21 @@ static void asked_launch(struct program *one)
 
 int main(int argc, char **argv)
 {
-    int known = _Generic(&program_capture, struct program(*)(int) : 1, default : 0)
-              & _Generic(&program_destroy, void (*)(struct program *) : 1, default : 0);
-    (void)argc, (void)argv;
-    if (!known)
+    ASKED_FUNCTION(struct program, program_capture, int);
+    ASKED_FUNCTION(void, program_destroy, struct program *);
+    if (!asked_program_capture || !asked_program_destroy)
         return 0;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     asked_border();
     for (int turn = 0; turn < 2; turn++) {
         struct program three[3];
         for (int i = 0; i < 3; i++)
-            three[i] = ((struct program(*)(int))program_capture)(i);
+            three[i] = asked_program_capture(i);
         for (int i = 0; i < 3; i += 2) {
-            ((void (*)(struct program *))program_destroy)(&three[i]);
+            asked_program_destroy(&three[i]);
             asked_launch(&three[1]);
         }
-        ((void (*)(struct program *))program_destroy)(&three[1]);
+        asked_program_destroy(&three[1]);
     }
     asked_border();
     CHECK(cudaStreamSynchronize(stream));

@@ -1,9 +1,12 @@
 /* Calls case 11's list_take and list_give for lists of the check's own: one stream grows and the
  * other takes the rest, then the other way round, and then what was given is taken. */
 
+static ASKED_FUNCTION(int *, list_take, struct list *, struct list *);
+static ASKED_FUNCTION(void, list_give, struct list *, int *);
+
 static int *asked_take(struct list *own, struct list *other)
 {
-    int *range = ((int *(*)(struct list *, struct list *))list_take)(own, other);
+    int *range = asked_list_take(own, other);
     CHECK(launch_fill(range, 1, 1024, own->stream));
     return range;
 }
@@ -11,10 +14,7 @@ static int *asked_take(struct list *own, struct list *other)
 int main(int argc, char **argv)
 {
     struct list lists[2];
-    int known = _Generic(&list_take, int *(*)(struct list *, struct list *) : 1, default : 0)
-              & _Generic(&list_give, void (*)(struct list *, int *) : 1, default : 0);
-    (void)argc, (void)argv;
-    if (!known)
+    if (!asked_list_take || !asked_list_give)
         return 0;
     for (int turn = 0; turn < 4; turn++) {
         struct list *own = &lists[turn % 2], *other = &lists[1 - turn % 2];
@@ -29,10 +29,10 @@ int main(int argc, char **argv)
             asked_border();
         int *first = asked_take(own, other);
         asked_take(other, own);
-        ((void (*)(struct list *, int *))list_give)(own, first);
+        asked_list_give(own, first);
         int *again = asked_take(other, own);
-        ((void (*)(struct list *, int *))list_give)(other, again);
-        ((void (*)(struct list *, int *))list_give)(own, asked_take(own, other));
+        asked_list_give(other, again);
+        asked_list_give(own, asked_take(own, other));
     }
     asked_border();
     CHECK(cudaDeviceSynchronize());
