@@ -27,6 +27,8 @@ check.run(ARGUMENT...)    runs the student's program on the simulated device, on
                           its miss, which run.expect_return() raises
 check.run_late(...)       the same with **LATE, or without where the program asks there without end,
                           which a rule about waits must then miss
+check.run_as_far()        the lesson's own run; of a program that asks there without end, what is
+                          there. run.stands_still: it ended so, or where the host waits forever
 check.run_both(...)       the same for a program of two processes: the journal has the lines of
                           both, each with "of": "exporter", the process that exported a pool (else
                           the one that came first), or "importer"
@@ -69,6 +71,8 @@ check.expect_read(TEXT...)
                           their results in the journal, and no rule asks who printed the words
 check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, every event, stream and
                           pool destroyed, nothing that is not modeled
+check.expect_elements(RUN, MIB, NUMBER)
+                          expect_clean, and so many lines say "N of N elements", which MIB has
 check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
 check.expect_wide_values()
                           a threshold is a uint64_t, and no int
@@ -502,6 +506,11 @@ class Run:
             expect_first(self.told, self.early.lines[0], self.early)
             raise self.early
 
+    @property
+    def stands_still(self):
+        """Did it end where the host waits, or asks without end, for what cannot come?"""
+        return self.ended == "flood" or "hazard: waiting forever" in self.errors
+
     def ends(self):
         """One word for how its first process ended that did not end well, or "clean"."""
         for path in self.files if self.both else self.files[:1]:
@@ -577,6 +586,12 @@ def hazard_words(errors):
     return found[1].rstrip(".") + (f" ({', '.join(lines)})." if lines else ".")
 
 
+def line_of_report(errors):
+    """Where the student's file made the call that the first report is about, in words, or ""."""
+    found = re.search(r"^  called  *at .*\.c:(\d+)$", errors, re.M)
+    return f" in line {found[1]}" if found else ""
+
+
 def failed_call(errors):
     """The call at which a CHECK ended the program, in words, or ""."""
     found = re.search(FAILED, errors)
@@ -603,10 +618,14 @@ def flood_words(run):
     if not long:
         return "printed too much, and was stopped: is there a loop that never ends?"
     call, count = most_frequent(long[0])
+    goes_on = "asks until something has happened? Let the host or a stream wait for that instead."
+    if "Malloc" in call:
+        goes_on = (
+            "tries until there is memory? There may never be any: then the error is the answer."
+        )
     return (
         f"made more calls than the check stores, and was stopped. The most frequent is {call}, "
-        f"{count} times: is it in a loop that asks until something has happened? Let the host or a "
-        "stream wait for that instead."
+        f"{count} times: is it in a loop that {goes_on}"
     )
 
 
@@ -660,7 +679,7 @@ def why_ended(run, hazards):
     if run.status and failed_call(run.errors):
         return f"{failed_call(run.errors)}."
     said = [line for line in run.errors.splitlines() if not line.startswith(" ")]
-    more = f" and said: {visible(said[0])}" if said else ""
+    more = f" and said: {visible(said[0]).rstrip('.')}" if said else ""
     return f"it ended with status {run.status}{more}." if run.status else ""
 
 
@@ -896,6 +915,11 @@ class Check:
             run.expect_return()
         return run
 
+    def run_as_far(self):
+        """The lesson's own run, of a program that asks without end as far as it came."""
+        run = self.run(early=True)
+        return run if run.ended == "flood" else self.run()
+
     def run_late(self, *arguments, **environment):
         """The same on a device that is LATE. There a host that asks until work is done asks without
         end. So that not every rule is lost, the device then works by itself."""
@@ -1038,6 +1062,14 @@ class Check:
                         Happened: on a device whose kernels write and add other numbers, and whose
                         figures of memory are larger (SIM_ADD), the program prints the same{part}:
                         {visible(line)}""")
+
+    def expect_elements(self, run, mib, lines):
+        """A clean run with so many MiB, of whose lines so many say that each element is right."""
+        self.expect_clean(run)
+        right = f" in {mib * MIB // 4} of {mib * MIB // 4} elements"
+        if (found := sum(right in line for line in run.lines)) != lines:
+            miss(f"""with {mib} MiB, lines that say "{right.strip()}": {lines}.
+                Happened: {found}. The last line is: {visible((run.lines or [""])[-1])}""")
 
     def expect_status(self, run, status, sentence=""):
         if run.status != status:

@@ -1,9 +1,7 @@
 """Lesson 03: a pool of the program's own, allocated from, limited by maxSize, destroyed with live
 allocations."""
 
-import re
-
-from check import ALLOCATE, COPY, MIB, Journal, expect_narrow_wait, miss, rounded_up
+from check import ALLOCATE, COPY, MIB, Journal, expect_narrow_wait, failed_call, miss, rounded_up
 
 CURRENT = ("cudaDeviceSetMemPool", "cudaMemSetMemPool")
 START = """data, count and empty_pool are what they were at the start: empty_pool returns how many
@@ -16,28 +14,22 @@ def in_second(journal):
     return journal.allocations.after(second) if second else Journal()
 
 
-def failure(run):
-    """The call at which CHECK ended the program, or ""."""
-    found = re.search(r"^(.*):(\d+): (.*): (cudaError\w+) \(", run.errors, re.M)
-    return f"{found[3]} in line {found[2]} of {found[1]} returned {found[4]}" if found else ""
-
-
 def ended(run, sentence):
     """Says of a program that ended at a call that failed what it should have done."""
-    if failure(run):
-        miss(f"{sentence} Happened: the program ended there: {failure(run)}.")
+    if failed := failed_call(run.errors):
+        miss(f"{sentence} Happened: the program ended there: {failed}.")
 
 
 def test_own(check):
     run = check.run()
     journal = run.journal
-    if not journal.pools and failure(run).startswith("cudaMemPoolCreate"):
+    if not journal.pools and failed_call(run.errors).startswith("cudaMemPoolCreate"):
         miss(f"""each field of the properties for cudaMemPoolCreate is set or zero. A field of a
             local variable that the program does not set holds what was on the stack before: = {{0}}
             clears it.
-            Happened: {failure(run)}.""")
+            Happened: {failed_call(run.errors)}.""")
     made = journal.ok("cudaMemPoolCreate")
-    if len(made) != 2 and not failure(run):
+    if len(made) != 2 and not failed_call(run.errors):
         miss(f"""the program creates two pools, one after the other, as at the start.
             Happened: it created {len(made)}.""")
     allocations = journal.allocations
@@ -78,7 +70,7 @@ def test_limit(check):
         check.after(test_own)
     check.expect_wide_values()
     environment = {}
-    if failure(run) and "cudaMemPool" not in failure(run):
+    if failed_call(run.errors) and "cudaMemPool" not in failed_call(run.errors):
         # With no allocation in the first pool, the program comes to the second.
         environment["SIM_FAIL"] = "cudaMallocAsync:1"
         run = check.run(**environment)
@@ -102,7 +94,7 @@ def asked(check, **more):
 
 def test_freed(check):
     run = check.run()
-    if failure(run).startswith("cudaMemPoolCreate") and not run.journal.pools:
+    if failed_call(run.errors).startswith("cudaMemPoolCreate") and not run.journal.pools:
         _, run = asked(check)
     elif not run.journal.pools:
         check.after(test_own)  # nothing is freed that came from a pool of the program's
@@ -110,7 +102,7 @@ def test_freed(check):
     sentence = """every call of the program succeeds, except the allocation that the limit refuses.
         An allocation is freed once, after its last use: no later call may touch it."""
     allocations, frees = journal.allocations, journal.frees
-    if "cudaMemPool" not in failure(run):
+    if "cudaMemPool" not in failed_call(run.errors):
         ended(run, sentence)
     elif allocations.of(frees) != allocations:
         check.after(test_limit)
@@ -126,7 +118,7 @@ def test_freed(check):
 
 def test_live(check):
     check.after(test_freed)
-    if failure(check.run()):
+    if failed_call(check.run().errors):
         check.after(test_limit)
     journal = check.run().journal
     destroyed = journal.ok("cudaMemPoolDestroy")

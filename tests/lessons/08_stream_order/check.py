@@ -213,9 +213,4 @@ def test_output(check):
     for schedule in ("late", "instant"):
         check.expect_right(check.run(SIM_SCHEDULE=schedule, SIM_IDLE="off"))
     mib = check.draw("mib", 2, 40)
-    run = check.run(mib, SIM_SCHEDULE="random:1")
-    check.expect_clean(run)
-    right = f" in {mib * MIB // 4} of {mib * MIB // 4} elements"
-    if sum(x.endswith(right) for x in run.lines) != 2:
-        miss(f"""with {mib} MiB, two lines with {mib * MIB // 4} correct elements.
-            Happened: it printed "{run.lines[-1:]}".""")
+    check.expect_elements(check.run(mib, SIM_SCHEDULE="random:1"), mib, 2)

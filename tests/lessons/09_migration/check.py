@@ -12,6 +12,8 @@ from check import (
     SCHEDULES,
     SUCCESS,
     Waits,
+    expect_narrow_wait,
+    expect_no_asking,
     met_by_starter,
     miss,
     visible,
@@ -227,11 +229,7 @@ def test_waits(check):
     check.after(test_answer)
     for _, _, lines in later_frames(check):
         waits = lines.waits
-        if len(lines.queries) > 2:
-            miss(f"""the host waits once in a frame, in a call that synchronizes. Asking again and
-                again is a wait, too, and keeps a processor busy.
-                Happened: from one digest to the next it asked {len(lines.queries)} times
-                ({lines.queries[0]["call"]}).""")
+        expect_no_asking(lines, "the host waits once in a frame, in a call that synchronizes.")
         if len(waits) != 1:
             miss(f"""the host waits once in a frame, for its answer. Between load and work, use an
                 event, so that the host goes on.
@@ -240,10 +238,9 @@ def test_waits(check):
             miss(f"""the host waits for the stream that makes the answer. A free of other memory may
                 wait, but NVIDIA does not promise that.
                 Happened: from one digest to the next the host waited so: {host_waits(lines)}.""")
-        if waits[0]["call"] == "cudaDeviceSynchronize":
-            miss("""the host waits for the stream that makes the answer.
-                Happened: it calls cudaDeviceSynchronize, which waits for every stream of the
-                device, as cudaFree did, including the streams of others.""")
+        expect_narrow_wait(
+            lines, "the host waits for the stream that makes the answer, and not as cudaFree did."
+        )
 
 
 def test_threshold(check):

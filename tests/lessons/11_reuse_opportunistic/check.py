@@ -26,16 +26,10 @@ class Case:
         self.pending = self.opened and self.opened["n"] > second["n"]
 
 
-def first_run(check):
-    """The lesson's own run, of a program that asks without end as far as it came."""
-    run = check.run(early=True)
-    return run if run.ended == "flood" else check.run()
-
-
 def parts(check):
     """The journal, the six cases, the pool of the batch with its allocations, and the two cases of
     the server."""
-    journal = first_run(check).journal
+    journal = check.run_as_far().journal
     made = [journal.ok("cudaMallocFromPoolAsync").where(pool=pool) for pool in journal.pools]
     table, server = (
         [Case(journal, one[0]["pool"], *one) for one in some if len(one) > 1]
@@ -59,11 +53,6 @@ def history(calls):
 def policy(journal, pool):
     """Opportunistic reuse of a pool, in words."""
     return "off" if journal.set_to(OPPORTUNISTIC, pool=pool)[-1:] == [0] else "on"
-
-
-def stands_still(run):
-    """Did the run end where the host waits, or asks without end, for what cannot come?"""
-    return run.ended == "flood" or "hazard: waiting forever" in run.errors
 
 
 @met_by_starter
@@ -111,7 +100,7 @@ def expect_reuse(journal, phases):
 
 def after_policies(check, pool):
     """A pool whose policies are never set explains more than the rule about the cases."""
-    if not first_run(check).journal.set_to(OPPORTUNISTIC, pool=pool):
+    if not check.run_as_far().journal.set_to(OPPORTUNISTIC, pool=pool):
         check.after(test_cases)
 
 
@@ -131,8 +120,8 @@ def test_batch(check):
 
 def test_ordered(check):
     check.after(test_batch)
-    run = first_run(check)
-    if not stands_still(run):  # the rule about the server says that
+    run = check.run_as_far()
+    if not run.stands_still:  # the rule about the server says that
         check.expect_ordered(run)
 
 
@@ -220,7 +209,7 @@ def test_server_waits(check):
 
 def finished(check):
     """The case of the server in which the earlier request has finished, and what happened there."""
-    if stands_still(first_run(check)):
+    if check.run_as_far().stands_still:
         check.after(test_server_waits)
     journal, _, _, server = parts(check)
     case = server[1] if len(server) > 1 else None

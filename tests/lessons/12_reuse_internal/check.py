@@ -1,11 +1,12 @@
 """Lesson 12: a wait that the driver inserts, or an error to act on."""
 
-from check import ALLOCATE, MIB, QUERY, SUCCESS, line_of, met_by_starter, miss
+from check import ALLOCATE, MIB, QUERY, SUCCESS, line_of, line_of_report, met_by_starter, miss
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
     and fast are as they were at the start, and take returns in every situation."""
-TOO_MUCH = "for more than both pools may hold, take returns cudaErrorMemoryAllocation."
+TOO_MUCH = """for more than both pools may hold, take returns cudaErrorMemoryAllocation: after one
+    wait for the slow stream a further try finds no more memory."""
 SHOWN = [(SUCCESS, "internal"), ("cudaErrorMemoryAllocation", None), (SUCCESS, "new")]
 MEMORY = {
     "new": "new memory",
@@ -56,8 +57,10 @@ def test_limit(check):
     for _, made, mib in shared_pools(check):
         size = made and made["max_size"]
         if size != mib * MIB:
-            happened = f"its maxSize was {size} bytes" if made else "it was not made"
-            miss(f"the shared pool holds {mib} MiB at most: its limit stays. Happened: {happened}.")
+            happened = f"its maxSize was {size} bytes (0: no limit)" if made else "it was not made"
+            miss(f"""the shared pool keeps its limit of {mib} MiB: what it refuses, take gets
+                elsewhere.
+                Happened: {happened}.""")
 
 
 def test_no_wait(check):
@@ -110,6 +113,11 @@ class Taken:
     returned = property(lambda self: self.run.answer("take"))
     waits = property(lambda self: self.calls.waits.that(lambda x: x["call"] not in QUERY))
 
+    @property
+    def stood_still(self):
+        where = f"{self.forever['call']}{line_of_report(self.run.errors)}"
+        return f"the host waited in {where} for a stream that is held: that never returns."
+
     def history(self):
         tried = [
             f"{self.names.get(x.get('pool'), 'another pool')} returned {words(x)}"
@@ -129,8 +137,9 @@ class Taken:
                 return what its last allocation returned, and not what cudaGetLastError returns: an
                 earlier error stays there until it is read."""
         if self.forever and "take" not in self.run.answers:
-            waits += f""" Then the host waited in {self.forever["call"]} for a stream that is held:
-                that never returns."""
+            waits += f" Then {self.stood_still}"
+        elif len(self.tried) == 1 and self.returned not in (SUCCESS, "nothing"):
+            waits += " take tried no other pool."
         return f"{', then '.join(tried or ['take tried no pool'])}.{waits}"
 
 
@@ -161,7 +170,7 @@ def test_spare(check):
     if wrong := taken.run.wrong({"take, a second time": SUCCESS}):
         miss(f"""what take has returned is freed, and the slow stream is still held: take returns
             memory of the spare pool again.
-            Happened: {wrong}""")
+            Happened: {taken.stood_still if taken.forever else wrong}""")
 
 
 def test_last_resort(check):

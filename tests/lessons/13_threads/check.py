@@ -92,13 +92,13 @@ def test_host(check):
                 device: the streams wait for each other. Asking again and again whether the work is
                 done is a wait, too.
                 Happened: for {len(handover.made)} buffers the threads called {handover.asks.names}
-                {len(handover.asks)} times.""")
+                {len(handover.asks)} times, first{line_of(handover.asks[0])}.""")
         # With other rounds than its own it copies to other memory, where a copy waits.
         if handover.waits and len(handover.made) == handover.rounds:
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
                 device, in however many rounds: the streams wait for each other.
-                Happened: the threads called {handover.waits.names}, {len(handover.waits)}
-                times.""")
+                Happened: the threads called {handover.waits.names}, {len(handover.waits)} times,
+                first{line_of(handover.waits[0])}.""")
     late = check.run(**LATE)
     for own_calls in by_thread(late.journal):
         if own_calls.waits and not own_calls.certain and not cannot_end(late):
@@ -256,9 +256,10 @@ def test_free(check):
             stream of that use, or one that waits for it."""
         hazard = answers.journal.hazards.where(kind=OF_FREES).first
         if hazard and found:
+            at = line_of(answers.journal.numbered.get(hazard.get("later"), {}))
             miss(f"""{sentence}
-                Happened: with {PAIRS[pair]}: {hazard["kind"]}. The use is by
-                {listed(found[0].adds)}, the free by {listed(found[0].frees)}.""")
+                Happened: with {PAIRS[pair]}: {hazard["kind"]}, by {hazard["call"]}{at}.
+                The use is by {listed(found[0].adds)}, the free by {listed(found[0].frees)}.""")
         for handover in found:
             if len(handover.frees) != len(handover.made):
                 miss(f"""{sentence}

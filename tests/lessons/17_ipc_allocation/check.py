@@ -45,7 +45,7 @@ class Process:
         self.hazards = journal.hazards
 
     def in_words(self, call):
-        event, words = call.get("event"), []
+        event, words = call.get("event"), [f"line {call['line']}"] if "line" in call else []
         if event in self.opened:
             words.append(f"the {self.other}'s event")
         elif event is not None:
@@ -63,7 +63,8 @@ class Process:
         """No call before `until` taught its host that work is over."""
         found = self.journal.part(None, until).waits.first
         if found:
-            miss(f"{sentence} Happened: its host waited in {found['call']}. {self.history}")
+            miss(f"""{sentence}
+                Happened: its host waited in {found["call"]}{line_of(found)}. {self.history}""")
 
     def expect_only_waits(self):
         """A hazard is not due to a record of the other's event, which moves it to another place."""
@@ -208,7 +209,7 @@ def test_message(check):
     if not processes(check)[0].waits_for:
         check.after(test_hosts)  # another importer's host does not wait
     value = check.draw("value", 2, 1000000)
-    run = check.ask(GOES_ON, value, hazards=True)
+    run = check.ask(GOES_ON, value, hazards=True, special=True)
     line = run.line("the data is")
     if not re.search(rf"\b{7 + value}\b", line):
         miss(f"""the exporter prints what it has copied. Here the importer added {value}, so the

@@ -36,9 +36,7 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof *data, pool, stream));
     asked_at = data + strtoul(argv[2], NULL, 10);
-    printf("\nwork_together with %zu ints, of which one is not 42 = %zu\n", count,
+    printf("\nwork_together with %zu ints, one of them not 42, = %zu\n", count,
            work_together(pool, data, count, stream));
-    CHECK(cudaFreeAsync(data, stream));
-    CHECK(cudaStreamSynchronize(stream));
     return 0;
 }

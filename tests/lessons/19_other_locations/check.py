@@ -5,7 +5,7 @@ a sleep hides no wait."""
 
 from collections import Counter
 
-from check import LATE, SUCCESS, expect_narrow_wait, met_by_starter, miss
+from check import LATE, SUCCESS, expect_narrow_wait, line_of, met_by_starter, miss
 
 TAKES = """work_together takes a pool, an allocation of it, its number of ints and the stream of the
     allocation, and returns"""
@@ -84,8 +84,8 @@ def refused_access(journal):
 def set_on_what(journal):
     if journal.calls("cudaDeviceEnablePeerAccess"):
         return "cudaDeviceEnablePeerAccess was called; it gives access to no pool."
-    if journal.calls("cudaMemPoolSetAccess"):
-        return "cudaMemPoolSetAccess was called for another pool."
+    if set_for := journal.calls("cudaMemPoolSetAccess").first:
+        return f"cudaMemPoolSetAccess{line_of(set_for)} was called for another pool."
     return "cudaMemPoolSetAccess was not called."
 
 
@@ -113,9 +113,10 @@ def test_access(check):
             cudaMemAccessFlagsProtReadWrite. The host has access to its pool already.
             Happened: access was set for {", ".join(names)}.""")
     if not given.before(kernel):
-        miss("""access comes before the kernel that needs it. If it is given later, it may come too
+        miss(f"""access comes before the kernel that needs it. If it is given later, it may come too
             late.
-            Happened: cudaMemPoolSetAccess was called after launch_add.""")
+            Happened: cudaMemPoolSetAccess{line_of(given[0])} was called after
+            launch_add{line_of(kernel)}.""")
 
 
 def test_kernel(check):
@@ -124,7 +125,7 @@ def test_kernel(check):
     copies = later.that(lambda x: x.get("call", "").startswith("cudaMemcpy"))
     copies += later.ok("cudaMalloc", "cudaMallocHost", "cudaHostAlloc")
     if copies:
-        names = [x["call"] for x in copies]
+        names = [x["call"] + line_of(x) for x in copies]
         miss(f"""nothing is copied. Memory of a host pool has one address, good for the host and,
             with access, for the device.
             Happened: after the allocation the program called: {", ".join(names)}.""")
@@ -185,16 +186,16 @@ def test_host(check):
     if not kernel:
         check.after(test_kernel)
     ran = journal.where(did="run", allocation=data["allocation"])
-    others = [journal.numbered[x["of"]]["call"] for x in ran if x["op"] != "add"]
+    others = [journal.numbered[x["of"]] for x in ran if x["op"] != "add"]
     if others:
         miss(f"""the host writes 40 into each int: host and device work on the same memory, and each
             does its half.
-            Happened: the device wrote it, with {", ".join(others)}.""")
+            Happened: the device wrote it, with {others[0]["call"]}{line_of(others[0])}.""")
     check.after(test_allocated, test_waited)
     count = check.draw("changed", 2000, 90000)
     place = check.draw("place", 0, count - 1)
     run = check.ask(f"{TAKES}.", count, place, harness="ask_changed.h", **LATE)
-    if wrong := run.wrong({f"work_together with {count} ints, of which one is not 42": count - 1}):
+    if wrong := run.wrong({f"work_together with {count} ints, one of them not 42,": count - 1}):
         miss(f"""work_together returns how many of the ints that it is given are 42: the host looks
             at each. The check's own launch_add had changed one of them.
             Happened: {wrong}""")
