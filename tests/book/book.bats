@@ -403,6 +403,8 @@ page_of_lines() {
     assert_output --partial "run:: $ has no option lines. It has: status, needs."
     page_of_lines '.. until-answered::'
     assert_output --partial "until-answered:: has no question with a :why: above it"
+    page_of_lines '.. rows:: 30 70' '' '   one | two |' '      three' '   four | five'
+    assert_output --partial "rows:: 30 70: a row has 3 cells: one"
 }
 
 # expect_evidence PAGE: what the build does with such a page of a lesson.

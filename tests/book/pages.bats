@@ -193,6 +193,6 @@ noticed() {
     local page=docs/simulator_reference.rst
     diff <(sed -n '/^static const char \*const names/,/;/p' simulator/base/settings.c |
         grep -o '"SIM_[A-Z_]*"' | tr -d '"' | sort) \
-        <(sed -n 's/^   \* - ``\(SIM_[A-Z_]*\).*/\1/p' "$page" | sort) ||
+        <(sed -n 's/^   ``\(SIM_[A-Z_]*\).*/\1/p' "$page" | sort) ||
         miss "Left: simulator/base/settings.c; right: $page."
 }

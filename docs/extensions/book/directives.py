@@ -29,7 +29,16 @@ from .programs import (
 from .recording import NotesSummary, Recording
 from .sources import ProgramSource, WholeProgram
 from .stepper import StageAt, Stepper
-from .tables import CallIndex, CallTable, DoneWhen, Entries, HazardKinds, LessonsTable, RulesOf
+from .tables import (
+    CallIndex,
+    CallTable,
+    DoneWhen,
+    Entries,
+    HazardKinds,
+    LessonsTable,
+    Rows,
+    RulesOf,
+)
 
 
 class WithKinds(SphinxDirective):
@@ -111,6 +120,7 @@ DIRECTIVES = {
     "evidence": Evidence,
     "recorded": with_kinds(plain=Recording, tables=RecordedTables),
     "done-when": DoneWhen,
+    "rows": Rows,
     "collected": with_kinds(
         lessons=LessonsTable,
         rules=RulesOf,

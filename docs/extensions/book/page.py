@@ -70,10 +70,10 @@ def table(heads, rows, *title, **attributes):
 
 
 def list_table(heads, widths, rows, kind=""):
-    """The lines of a table whose cells have markup."""
-    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}"]
+    """The lines of a table whose cells have markup, with or without heads."""
+    lines = [".. list-table::", f"   :header-rows: {len(heads) and 1}", f"   :widths: {widths}"]
     lines += [f"   :class: {kind}", ""] if kind else [""]
-    for first, *others in [heads, *rows]:
+    for first, *others in filter(None, [heads, *rows]):
         lines += [f"   * - {first}", *(f"     - {other}" for other in others)]
     return [*lines, ""]
 

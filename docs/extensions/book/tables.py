@@ -1,5 +1,13 @@
-"""The book's tables of lessons and calls.
+"""The book's tables.
 
+.. rows:: 30 70
+   :head: variable | what it sets
+   :class: cards
+
+   ``SIM_PEERS`` | whether each device can access the memory of all others, of none, or of those
+      with lower numbers
+    a table with these widths. A row is a line, with bars between its cells, and may go on in
+    indented lines. The heads and the class may be absent
 .. done-when::
     how a reader of a lesson's page knows that the exercise is done, from its manifest
 .. collected:: lessons course
@@ -30,11 +38,28 @@ import re
 from itertools import groupby
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxRole
 
 from . import calls, domain, manifest
 from .page import BookDirective, list_table, row, table
 from .runs import ROOT, BookError, text_of
+
+
+class Rows(BookDirective):
+    has_content = True
+    option_spec = dict.fromkeys(("head", "class"), directives.unchanged_required)
+
+    def run(self):
+        widths = self.arguments[0]
+        lines = re.sub(r"\n +", " ", "\n".join(self.content)).splitlines()
+        rows = [re.split(r" +\| +", line) for line in lines if line]
+        head = " ".join(self.options.get("head", "").split())
+        heads = head.split(" | ") if head else []
+        for cells in filter(None, [heads, *rows]):
+            if len(cells) != len(widths.split()):
+                raise self.error(f"rows:: {widths}: a row has {len(cells)} cells: {cells[0]}")
+        return self.lines(list_table(heads, widths, rows, self.options.get("class", "")))
 
 
 class DoneWhen(BookDirective):
