@@ -70,8 +70,8 @@ CASE(registered)
     RECORD(cudaHostRegister(p, 4096, 99));
 }
 
-/* Does a copy, with a stream or without, notice that the host has no memory at its source, or at its
- * destination? */
+/* Does a copy, with a stream or without, notice that the host has no memory at its source, or at
+ * its destination? */
 CASE(copy_from_nothing) { RECORD(cudaMemcpy(m, (void *)4096, 64, cudaMemcpyHostToDevice)); }
 CASE(copy_to_nothing) { RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceToHost)); }
 
