@@ -91,9 +91,7 @@ program:
 	@bash tools/compile.sh $(CC) $(FOR_CHECKS) -fvisibility=hidden "$(LESSON)" -o "$(PROGRAM)" \
 		$(LIBRARY) -lm -pthread
 
-# What a grader needs to know, a line each: the lessons, and the words of the command above without
-# its files.
+# What a grader needs to know: the words of the command above without its files, a line each.
 .PHONY: grader
 grader:
-	@printf 'lesson %s\n' $(LESSONS)
 	@printf 'compiler %s\n' $(CC) $(FOR_CHECKS)

@@ -208,4 +208,8 @@ PY
     run as_typed make gradescope OUT="$BATS_TEST_TMPDIR/folder"
     assert_failure
     assert_line --partial "Gradescope takes a zip file"
+    mkdir "$BATS_TEST_TMPDIR/folder.zip"
+    run as_typed make gradescope OUT="$BATS_TEST_TMPDIR/folder.zip"
+    assert_failure
+    assert_line "OUT=$BATS_TEST_TMPDIR/folder.zip is a folder. Name a file that ends with .zip."
 }

@@ -257,6 +257,9 @@ PYTHON
     STEP=2 run bash tools/check.sh 06_trim solutions/06_trim.c
     assert_equal "$status" 2
     assert_output "STEP=2: the rules of 06_trim have no section."
+    SEED=x run bash tools/check.sh 06_trim solutions/06_trim.c
+    assert_equal "$status" 2
+    assert_output "SEED=x: expected a whole number with at most nine digits."
 }
 
 @test "a line that a program prints to find a mistake costs a sentence, and no point" {
