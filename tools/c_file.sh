@@ -22,10 +22,6 @@ expect_c_file() { # expect_c_file FILE
     return 1
 }
 
-does_not_compile() { # does_not_compile FILE, below what the compiler printed
-    echo "$1 does not compile. Begin with the first error above."
-}
-
 # Compiling writes less than this to each of the folders. Names a folder without that room.
 expect_room() { # expect_room FOLDER...
     local folder written

@@ -23,7 +23,8 @@ folder=${program%/*}
 [ -w "$folder" ] || expect_room "$folder" >&2 || exit 1
 "${@:1:i}" "$program.$$" "${@:i+2}" || {
     rm -f "$program.$$"
-    if expect_room "${TMPDIR:-/tmp}" "$folder"; then does_not_compile "$source"; fi
+    expect_room "${TMPDIR:-/tmp}" "$folder" || exit 1
+    echo "$source does not compile. Begin with the first error above."
     exit 1
 } >&2
 mv "$program.$$" "$program"
