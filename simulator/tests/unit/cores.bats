@@ -104,7 +104,8 @@ divided() {
 # bats test_tags=long
 @test "small launches that are divided: programs of all kinds, cases, checks, random kernels" {
     local program variant
-    kernels cores blocks races unwritten misused strays shapes matrices textures texture_words
+    OPTIONS=-DBLOCKS=512 kernels cores
+    kernels blocks races unwritten misused strays shapes matrices textures texture_words
     divided
     LIBRARY=$BATS_TEST_TMPDIR/copy/build/simulator
     for program in blocks races unwritten misused; do
@@ -129,7 +130,8 @@ divided() {
 # bats test_tags=long
 @test "the thread sanitizer finds nothing in launches on several cores" {
     local case tsan
-    kernels cores shapes matrices textures
+    OPTIONS=-DBLOCKS=512 kernels cores
+    kernels shapes matrices textures
     divided SANITIZE=thread
     tsan=$(gcc -print-file-name=libtsan.so)
     # Races of a kernel are races of our threads, too, before the launch goes on on one core.

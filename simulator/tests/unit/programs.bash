@@ -86,7 +86,7 @@ need_nvcc() {
 }
 
 # kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME, with the options of its line
-# "// nvcc: "
+# "// nvcc: " and those of OPTIONS
 kernels() {
     local name file options here=$PWD
     need_nvcc
@@ -94,7 +94,7 @@ kernels() {
         file=$ROOT/simulator/tests/unit/kernels/$name.cu
         read -ra options < <(sed -n 's|^// nvcc: ||p' "$file") || true
         compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl \
-            ${options[@]+"${options[@]}"}
+            ${options[@]+"${options[@]}"} ${OPTIONS:+"$OPTIONS"}
         cp program "$here/$name"
         cd "$here" || return
     done

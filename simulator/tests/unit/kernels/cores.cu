@@ -9,9 +9,12 @@
 
 #include "cases.h"
 
-#define T      256
+#ifndef BLOCKS
 #define BLOCKS 2048
-#define N      (T * BLOCKS)
+#endif
+#define T    256
+#define N    (T * BLOCKS)
+#define LATE (BLOCKS / 6 * 5)
 
 __device__ int rank() { return blockIdx.x * T + threadIdx.x; }
 __device__ unsigned mixed(unsigned v)
@@ -36,12 +39,12 @@ LAUNCH(in_place) { y[rank()] = y[rank()] * 3 + mixed(x[rank()]); }
 LAUNCH(tiles)
 {
     __shared__ int t[32][33];
-    const int w = 512, bx = blockIdx.x % 16 * 32, by = blockIdx.x / 16 % 32 * 32;
-    for (int k = threadIdx.x; k < 1024 && blockIdx.x < 512; k += T)
+    const int w = 512, h = BLOCKS / 2, bx = blockIdx.x % 16 * 32, by = blockIdx.x / 16 % 32 * 32;
+    for (int k = threadIdx.x; k < 1024 && blockIdx.x < BLOCKS / 4; k += T)
         t[k / 32][k % 32] = mixed(x[(by + k / 32) * w + bx + k % 32]);
     __syncthreads();
-    for (int k = threadIdx.x; k < 1024 && blockIdx.x < 512; k += T)
-        y[(bx + k / 32) * 1024 + by + k % 32] = t[k % 32][k / 32];
+    for (int k = threadIdx.x; k < 1024 && blockIdx.x < BLOCKS / 4; k += T)
+        y[(bx + k / 32) * h + by + k % 32] = t[k % 32][k / 32];
 }
 LAUNCH(sums)
 {
@@ -118,10 +121,11 @@ LAUNCH(added_and_less)
 // ---- what is reported ----
 
 LAUNCH(far_race) { y[rank() % (N - 5000)] = mixed(x[rank()]); }
-LAUNCH(near_race) { y[rank() + (blockIdx.x == 1500 && threadIdx.x == T - 1)] = mixed(x[rank()]); }
+LAUNCH(near_race) { y[rank() + (blockIdx.x == LATE && threadIdx.x == T - 1)] = mixed(x[rank()]); }
 LAUNCH(middle_race)
 {
-    y[rank() - (blockIdx.x >= 1300 && blockIdx.x < 1400 ? 100 * T : 0)] = mixed(x[rank()]);
+    y[rank() - (blockIdx.x >= LATE - BLOCKS / 20 && blockIdx.x < LATE ? BLOCKS / 20 * T : 0)] =
+        mixed(x[rank()]);
 }
 LAUNCH(neighbors) { y[rank()] = mixed(y[(rank() + T) % N] + x[rank()]); }
 LAUNCH(same_value)
@@ -129,30 +133,30 @@ LAUNCH(same_value)
     if (mixed(x[rank()]) % 100 == 0)
         y[0] = 1;
 }
-LAUNCH(late_fault) { y[rank() + (rank() == N - 70000 ? 1 << 28 : 0)] = mixed(x[rank()]); }
+LAUNCH(late_fault) { y[rank() + (rank() == N - N / 8 ? 1 << 28 : 0)] = mixed(x[rank()]); }
 LAUNCH(late_end) { y[rank() + 3] = mixed(x[rank()]); }
 LAUNCH(late_assertion)
 {
     y[rank()] = mixed(x[rank()]);
-    assert(rank() != N - 70000);
+    assert(rank() != N - N / 8);
 }
 LAUNCH(late_shared_race)
 {
     __shared__ int s[T];
     s[threadIdx.x] = mixed(x[rank()]);
-    if (blockIdx.x != 1700)
+    if (blockIdx.x != LATE)
         __syncthreads();
     y[rank()] = s[T - 1 - threadIdx.x];
 }
 LAUNCH(unwritten)
 {
     int *z = x + N;
-    y[rank()] = mixed(x[rank()]) + (blockIdx.x == 1700 ? z[rank()] * 2 : 0);
+    y[rank()] = mixed(x[rank()]) + (blockIdx.x == LATE ? z[rank()] * 2 : 0);
 }
 LAUNCH(carried)
 {
     y[rank()] = mixed(x[rank()]);
-    if (blockIdx.x > 1500)
+    if (blockIdx.x > LATE)
         y[N + rank()] = x[N + rank()];
 }
 __global__ void use_carried(int *x, int *y) { y[rank()] = mixed(y[N + rank()]); }
