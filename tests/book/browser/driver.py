@@ -100,7 +100,7 @@ def look_at(browser, folder, faults, look):
         try:
             for width, theme, checks in look.stages:
                 page.set_viewport_size({"width": width, "height": HEIGHT})
-                page.emulate_media(color_scheme=theme)
+                page.emulate_media(media="screen", color_scheme=theme)
                 if not report.where and name:
                     page.goto(f"{look.address}/{name}.html", wait_until="load")
                 report.where = f"{name} at {width} px, {theme}, {protocol}".strip()

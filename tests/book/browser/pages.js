@@ -1,8 +1,13 @@
 // What pages.py measures inside of a page. Each check returns sentences, one for each fault.
-"use strict";
-
 window.checks = (() => {
+    "use strict";
     const SMALLEST_TEXT = 9; // pixels of the screen
+
+    // Nothing moves. A style that came later would have all styles computed anew.
+    const still = new CSSStyleSheet();
+    still.replaceSync(`*, *::before, *::after, *::details-content {
+        transition: none !important; animation: none !important }`);
+    document.adoptedStyleSheets = [still];
 
     const describe = (element) => {
         const text = (element.innerText || element.getAttribute("aria-label") || "").trim();
@@ -100,10 +105,18 @@ window.checks = (() => {
 
     // ---- layout, pictures, head, paper ----
 
+    const unfolded = [];
     function unfold() {
-        for (const fold of all("article details")) fold.open = true;
-        for (const part of all("article [hidden='until-found']")) part.hidden = false;
+        for (const fold of all("article details:not([open])")) {
+            fold.open = true;
+            unfolded.push(() => { fold.open = false; });
+        }
+        for (const part of all("article [hidden='until-found']")) {
+            part.hidden = false;
+            unfolded.push(() => { part.hidden = "until-found"; });
+        }
     }
+    const fold = () => unfolded.forEach((close) => close());
 
     function layout() {
         return [...tooWide(), ...longLines()];
@@ -264,10 +277,13 @@ window.checks = (() => {
         return false;
     }
 
-    // The contents open where one is. The rail has the lesson's segment.
-    async function contents() {
+    // The contents open where one is: no fold hides that, neither one of lessons nor one of pages.
+    async function contents(opened) {
         const drawer = document.querySelector(".contents-drawer");
         const here = drawer.querySelector(".sidebar-tree .current-page > a");
+        if (here.closest("details:not([open]), .toctree-checkbox:not(:checked) ~ ul"))
+            return ["the page's own entry is folded"];
+        if (!opened) return [];
         if (shown(here)) return ["the contents are open before somebody opens them"];
         drawer.showPopover();
         await new Promise((done) => setTimeout(done, 50)); // its event comes later
@@ -343,12 +359,17 @@ window.checks = (() => {
 
     // ---- axe ----
 
-    // Marks for axe each element that has text of its own, once for each look: its color, its font,
-    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
-    // other words of programs are made text: axe looks at every element for what covers it.
-    const LOOK = ["color", "fontSize", "fontWeight", "textShadow", "visibility", "display"];
+    // Marks for axe each element that has text of its own, once for each look: its color, whether
+    // its font is large, and what its ancestors paint behind it; of what can be used, its font and
+    // its kind of box. A page has few looks, and thousands of words. The other words of programs
+    // are made text: axe looks at every element for what covers it.
+    const LOOK = ["color", "textShadow", "visibility"];
+    const SIZE = ["fontSize", "fontWeight", "display"];
+    const isLarge = ({ fontSize, fontWeight }) =>
+        parseFloat(fontSize) >= (Number(fontWeight) >= 700 ? 18.66 : 24);
     const BEHIND = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode",
         "position", "zIndex", "overflow", "clip", "clipPath"];
+    const PAINTS_NOTHING = "rgba(0, 0, 0, 0);none;1;none;normal;static;auto;visible;auto;none";
     // Returns the looks. Those that are known are not marked.
     function markLooks(known) {
         const behind = new Map([[null, ""]]);
@@ -358,14 +379,18 @@ window.checks = (() => {
             const style = getComputedStyle(element);
             const own = BEHIND.map((key) => style[key]).join(";");
             const above = behind.get(element.parentElement) || "";
-            const paints = above.endsWith(own) ? above : `${above}|${own}`;
+            const adds = own !== PAINTS_NOTHING && !above.endsWith(own);
+            const paints = adds ? `${above}|${own}` : above;
             behind.set(element, paints);
             const hasText = [...element.childNodes].some(
                 (node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
             const isField = element.matches("input, select, textarea, button");
             const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
             if (!hasText && !isField) continue;
-            const look = [paints, kind, isField, ...LOOK.map((key) => style[key])].join();
+            const isUsed = isField || element.closest("a, label, summary");
+            const keys = isUsed ? [...LOOK, ...SIZE] : LOOK;
+            const look = [paints, kind, isField, isLarge(style), ...keys.map((key) => style[key])]
+                .join();
             if (!seen.has(look)) element.dataset.look = "";
             else if (element.matches("pre span:not(:has(*))")) words.push(element);
             if (element.checkVisibility()) seen.add(look);
@@ -444,7 +469,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, axe: runAxe, tip, seen, contents, code, cards, pairs,
-        startKeyboard, endKeyboard, focusScrolling,
+        fold, unfold, layout, pictures, head, paper, axe: runAxe, tip, seen, contents, code, cards,
+        pairs, startKeyboard, endKeyboard, focusScrolling,
     };
 })();
