@@ -197,8 +197,14 @@ static bool is_header(const char *place)
     return false;
 }
 
-/* Returns whether the function is a member of a class or namespace. Several lines may call one. */
-static bool is_member(const char *function) { return !strncmp(function, "_ZN", 3); }
+/* Returns whether the function is a template, or a member of a class or namespace. Several lines
+ * may call one. */
+static bool is_helper(const char *function)
+{
+    char *name = NULL;
+    unsigned long length = strncmp(function, "_Z", 2) ? 0 : strtoul(function + 2, &name, 10);
+    return !strncmp(function, "_ZN", 3) || (length && length < strlen(name) && name[length] == 'I');
+}
 
 /* Returns whether the name is `prefix` and `call`. In a C++ symbol the length precedes the name. */
 static bool is_named(const char *function, const char *prefix, const char *call)
@@ -341,7 +347,7 @@ enum wanted {
      * one. */
     WANTED_PLACE,
     /* A frame outside of the headers of the program and of libraries, because the location is in a
-     * header or in a member of a class. */
+     * header, in a template, or in a member of a class. */
     WANTED_CALLER,
     WANTED_NOTHING
 };
@@ -356,7 +362,7 @@ static enum wanted take_place(const char *function, const char *place, const cha
     keep_place(place, loc);
     if (passes)
         return WANTED_PLACE;
-    return is_header(place) || is_member(function) ? WANTED_CALLER : WANTED_NOTHING;
+    return is_header(place) || is_helper(function) ? WANTED_CALLER : WANTED_NOTHING;
 }
 
 /* Takes the frames of one address from addr2line's answer. Returns which frame is still wanted. */

@@ -226,8 +226,8 @@ struct os_source_loc {
     unsigned line;
     /* Another site with the same address but other callers may have another place. */
     bool depends_on_callers;
-    /* The place is in a header or in a member of a class, and the text also has the caller's
-     * place. */
+    /* The place is in a header, in a template, or in a member of a class, and the text also has the
+     * caller's place. */
     bool is_called_from;
 };
 /* Returns whether the program ignores the result of the call, because its next instructions

@@ -75,7 +75,7 @@ virtual() {
     local case
     for case in two_addresses_unordered two_handles_unordered; do
         virtual 3 $case
-        assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill (str"
+        assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill ("
         assert_line --partial "cuMemMap has mapped the same memory at two addresses"
     done
 }

@@ -143,7 +143,7 @@ C
     finish
 }
 
-@test "a member function's line is followed by that which called it" {
+@test "a member function's or a template's line is followed by that which called it" {
     cat >member.cpp <<'C'
 #include <cuda_runtime.h>
 struct Buffer {
@@ -154,21 +154,26 @@ struct Buffer {
     }
     ~Buffer() { cudaFreeAsync(data, cudaStreamPerThread); }
 };
+template <class T> void clear(T *data, cudaStream_t stream)
+{
+    cudaMemsetAsync(data, 0, 4096, stream);
+}
 int main()
 {
     cudaStream_t s;
     cudaStreamCreate(&s);
     Buffer first;
     cudaStreamSynchronize(cudaStreamPerThread);
-    cudaMemsetAsync(first.data, 0, 4096, s);
+    clear(first.data, s);
     return 0;
 }
 C
     local how=member
     build member.cpp
     reported
-    names "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:14 (alloc" \
-        "event, 0) before cudaFreeAsync (member.cpp:8, called from member.cpp:18)."
+    names "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:18 (" \
+        "cudaMemsetAsync, stream 1 (s), at member.cpp:12, called from member.cpp:20" \
+        "event, 0) before cudaFreeAsync (member.cpp:8, called from member.cpp:22)."
     finish
 }
 
@@ -617,7 +622,7 @@ END
     build late.c -DWAITS=1
     run ./program
     assert_success
-    assert_output --partial "cudaStreamSynchronize was called while the process ends, after the CUDA"
+    assert_output --partial "cudaStreamSynchronize was called while the process ends, after the"
 }
 
 @test "a pool destroyed before the host has waited for its frees: a line, and the status stays" {
