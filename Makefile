@@ -52,8 +52,8 @@ $(error The path of this folder has the character $(firstword $(ODD)) in it: $(C
 endif
 # The next lines need make 4.2, which an older make would not say.
 ifneq ($(filter 3.% 4.0% 4.1 4.1.%,$(MAKE_VERSION)),)
-$(error This is make $(MAKE_VERSION), and the workbook needs 4.2 or later. On macOS use a container, \
-	as README.md says)
+$(error This is make $(MAKE_VERSION), and the workbook needs 4.2 or later. On macOS use a \
+	container, as README.md says)
 endif
 # CRLF line ends break the shell scripts, so stop early if Git has converted the files.
 define PLAIN

@@ -356,7 +356,8 @@ $PWD"
     if [ -e build/venv ]; then mv build/venv build/venv.old && rm -rf build/venv.old; fi
     mkdir -p build/venv
     : >build/venv/changing
-    patiently python3 -m venv build/venv || fail "python3 -m venv build/venv failed; its message is above."
+    patiently python3 -m venv build/venv ||
+        fail "python3 -m venv build/venv failed; its message is above."
     note "$here" build/venv/made_for
     rm build/venv/changing
 }

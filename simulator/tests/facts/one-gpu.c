@@ -740,8 +740,8 @@ int main(int argc, char **argv)
         set_up();
         one->run();
         cudaFreeHost((void *)gate);
-        /* "first" destroys a pool in use, after which an H200 crashed in two of three processes that
-         * ended with exit. */
+        /* "first" destroys a pool in use, after which an H200 crashed in two of three processes
+         * that ended with exit. */
         if (argc < 2)
             _exit(0);
         return 0;
