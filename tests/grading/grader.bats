@@ -299,7 +299,7 @@ END
     grade STUDENT=README.md tests/grading/grade.sh
     assert_output "STUDENT=README.md: this is neither a ZIP file nor a folder."
     grade make grade STUDENT=
-    assert_output --partial "STUDENT= is empty: name the folder or the ZIP file of a student"
+    assert_output --partial "STUDENT= is empty. Give it a value, or leave it out."
 }
 
 @test "a wrong setting of a grading is named, and nothing is graded with it" {
