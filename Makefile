@@ -262,8 +262,8 @@ define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
 	@$$(ON_DEVICE)$$< $(ARGS) || { status=$$$$?; \
-		$(if $(OWN),,$(if $(ARGS),[ $$$$status != 2 ] || { echo "Change ARGS as the line above \
-		says." >&2; exit 2; };) \
+		$(if $(OWN),,$(if $(ARGS)$(filter SIM_%,$(.VARIABLES)),[ $$$$status != 2 ] || { echo \
+		"Change what the line above names. The lesson's file is not the reason." >&2; exit 2; };) \
 		echo "Lesson $(call number,$(2)) is unfinished, so it ended with status" \
 		"$$$$status, which make reports below as an error." >&2; \
 		echo "Edit lessons/$(2).c. make check-$(call number,$(2)) says what to repair first." \

@@ -210,11 +210,13 @@ __attribute__((constructor)) static void at_load(void) { settings_seal(); }
 void process_start(void)
 {
     static const char *const schedules[] = {"measured", "instant", "late", "random"};
+    os_fatal_status = 2; /* A wrong setting is no mistake of the program. */
     settings_read();
     call_read_fail();
     os_thread_index();
     journal_open();
     hazards_open();
+    os_fatal_status = 1;
     if (journal_on)
         journal_observe();
     struct journal_line line;

@@ -25,6 +25,7 @@ const char *os_environment_entry(size_t at) { return environ ? environ[at] : NUL
 /* ---- messages ---- */
 
 size_t os_columns;
+int os_fatal_status = 1;
 
 /* Breaks the line that begins at `start`, at spaces after its first word, and indents the rest like
  * a report's details. Returns the new length of the text. A path or a name that is longer than a
@@ -95,7 +96,7 @@ void os_fatal(const char *format, ...)
     va_start(arguments, format);
     print_line("simulated device: ", format, arguments);
     va_end(arguments);
-    os_exit(1);
+    os_exit(os_fatal_status);
 }
 
 #ifdef COVERAGE

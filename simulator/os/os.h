@@ -46,8 +46,10 @@ void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern size_t os_columns;
 /* Prints like diag, but without its first words, for reports, which begin with "hazard: ". */
 void diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints like diag and ends the process with status 1. Only for mistakes in the setup of the
- * simulation, never for mistakes of the program. */
+/* Prints like diag and ends the process with os_fatal_status, which is 2 while the settings are
+ * read and 1 from then on. Only for mistakes in the setup of the simulation, never for mistakes of
+ * the program. */
+extern int os_fatal_status;
 void os_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Ends the process at once with this status and runs no exit handlers. */
 void os_exit(int status) __attribute__((noreturn));

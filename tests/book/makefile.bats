@@ -152,12 +152,19 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     done
 }
 
-@test "a lesson that refuses its argument sends to ARGS and not to its file" {
+@test "a refused argument or setting is what is to be changed, and not the lesson's file" {
     run as_typed make 02 ARGS=abc BACKEND=simulator
     assert_failure
     assert_line --partial 'expected one whole number of MiB'
-    assert_line "Change ARGS as the line above says."
+    assert_line "Change what the line above names. The lesson's file is not the reason."
     refute_output --partial unfinished
+    run as_typed SIM_SCHEDULE=soon make 02 BACKEND=simulator
+    assert_failure
+    assert_line --partial 'SIM_SCHEDULE is "soon"; expected measured,'
+    assert_line "Change what the line above names. The lesson's file is not the reason."
+    refute_output --partial unfinished
+    run as_typed SIM_JOURNAL=/there/is/none make 02 BACKEND=simulator
+    assert_line "Change what the line above names. The lesson's file is not the reason."
     run as_typed make 02 ARGS="8 9" BACKEND=simulator
     assert_line --partial 'got "8 9"'
     run as_typed make 02 ARGS=8 BACKEND=simulator
