@@ -161,7 +161,7 @@ END
         SIM_FILL={-1,256,0xff,on} SIM_THREADS={0,257,-1,all} SIM_COLUMNS={-1,wide}; do
         status=0
         env "$setting" "$PROGRAMS/behaviour" first >out 2>err || status=$?
-        [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
+        [ "$status" = 2 ] || complain "$setting: exit status $status, not 2."
         [ ! -s out ] || complain "$setting: the program went on: $(cat out)"
         [ "$(wc -l <err)" = 1 ] || complain "$setting: stderr has not one line: $(cat err)"
         grep -qF "simulated device: ${setting%%=*} is \"${setting#*=}\"; " err ||
@@ -233,7 +233,7 @@ END
 
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
     SIM_PAGE=late program behaviour first
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_SCHEDULE"* ]] ||
         miss "It said: $errors"
 }
