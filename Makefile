@@ -25,7 +25,11 @@
 ##            make live          the device for pages; make release: all to publish
 ##            make clean         remove build/
 ## WORDS      BACKEND=simulator or gpu (default: gpu if there is one), DEBUG=1
-SHELL := bash
+# Bash warns each time it starts with an LC_ALL that the machine lacks.
+ifneq ($(if $(LC_ALL),$(shell bash -c : 2>&1)),)
+.SHELLFLAGS := -u LC_ALL bash -c
+endif
+SHELL := $(if $(filter bash,$(.SHELLFLAGS)),env,bash)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # -r: no built-in rules; searching them takes half the time of a make that has nothing to build.

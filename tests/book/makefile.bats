@@ -152,6 +152,13 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     done
 }
 
+@test "a language that the machine lacks costs no line" {
+    run as_typed LC_ALL=xx_YY.UTF-8 make list
+    assert_success
+    assert_line --index 0 "$(first)"
+    refute_output --partial setlocale
+}
+
 @test "a refused argument or setting is what is to be changed, and not the lesson's file" {
     run as_typed make 02 ARGS=abc BACKEND=simulator
     assert_failure
