@@ -26,7 +26,7 @@ from .programs import (
     Solution,
     SolutionDifference,
 )
-from .recording import NotesSummary, Recording
+from .recording import Documented, NotesSummary, Recording
 from .sources import ProgramSource, WholeProgram
 from .stepper import StageAt, Stepper
 from .tables import (
@@ -118,6 +118,7 @@ DIRECTIVES = {
     "until-answered": UntilAnswered,
     "predict-answers": PredictAnswers,
     "evidence": Evidence,
+    "documented": Documented,
     "recorded": with_kinds(plain=Recording, tables=RecordedTables),
     "done-when": DoneWhen,
     "rows": Rows,

@@ -8,9 +8,8 @@
     .. recorded:: probe-misuse.txt free_twice
        :lines: 2, 4-6
         these lines from "== free_twice" on; without the option, all up to the next case
-    .. documented: names only a trim
-        a comment below the note's title: what the documentation states about its subject, if it
-        does, in two to ten words
+    .. documented:: only a trim gets it back
+        below the note's title: what the documentation states about its subject, if it does
     .. collected:: notes
         every note of docs/notes: its title, what is documented, the lessons that refer to it
 
@@ -48,7 +47,8 @@ BETWEEN = (
 SPEAKER = re.compile(r"(\[\w+\]|importer|exporter)\s{2,}")
 FIGURE = re.compile(r"\s*(?P<name>[a-z][a-z ]*?) (?P<value>\d+)\b[,;]?")
 NOTE = re.compile(
-    r"^\.\. _(?P<label>note-[a-z-]+):\n\n(?P<title>.+)\n-+\n(?:\n\.\. documented:(?P<stated>.*))?",
+    r"^\.\. _(?P<label>note-[a-z-]+):\n\n(?P<title>.+)\n-+\n"
+    r"(?:\n\.\. documented::(?P<stated>.*(?:\n   .*)*))?",
     re.M,
 )
 
@@ -193,6 +193,14 @@ class Recording(SphinxDirective):
         return reader.lineno_start + first
 
 
+class Documented(BookDirective):
+    required_arguments = 0
+    has_content = True
+
+    def run(self):
+        return self.lines([".. rst-class:: mark", "", f"*Documented:* {' '.join(self.content)}."])
+
+
 class NotesSummary(BookDirective):
     required_arguments = 0
 
@@ -220,7 +228,6 @@ class NotesSummary(BookDirective):
         rows = []
         for note in NOTE.finditer(text):
             lessons = (f":doc:`{page[:2]} <{page}>`" for page in mentions.get(note["label"], []))
-            rows.append(
-                (f":ref:`{note['label']}`", (note["stated"] or "").strip(), ", ".join(lessons))
-            )
+            stated = " ".join((note["stated"] or "").split())
+            rows.append((f":ref:`{note['label']}`", stated, ", ".join(lessons)))
         return list_table(("the driver", "the documentation", "lessons"), "50 32 18", rows)
