@@ -168,8 +168,8 @@ def test_freed(check):
         miss(f"""memory is freed once, with cudaFreeAsync in the stream that used it.
             Happened: {happened(run)}""")
     if len(frees) != 1:
-        miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree has no place in a
-            stream's order, and for memory of cudaMallocAsync it waits for nothing.
+        miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered
+            with the stream, and for pool memory it waits for nothing.
             Happened: {happened(run)}""")
     # A copy from memory that is freed is refused, and names no allocation: a hazard does.
     if own.after(frees[0]).where(call=USES):

@@ -86,9 +86,9 @@ def keeps(run, mib, segment):
     kept, value = read["value"] // MIB, own.before(read).last["value"]
     words = "the maximum as its threshold" if value > 1e18 else f"a threshold of {value} bytes"
     if kept != needed:
-        miss(f"""after the peak the pool keeps what the phase needs, and no more: {mib} MiB that are
-            live and {mib} MiB that it allocates next, in whole segments (here of {segment} MiB). A
-            threshold is in bytes.
+        miss(f"""after the peak the pool keeps what the phase needs, and no more: {mib} MiB of live
+            memory and the {mib} MiB that it allocates next, in whole segments (here of {segment}
+            MiB). A threshold is in bytes.
             Happened: with {words} the pool kept {kept} MiB.""")
     sizes = phase.where(call="cudaMallocFromPoolAsync").column("bytes")
     if sizes != [mib * MIB, 4 * mib * MIB, mib * MIB]:

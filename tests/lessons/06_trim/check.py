@@ -133,14 +133,13 @@ def keeps_what_is_needed(check, journal, segment):
             Happened: {needs}, and the pool held {mib(taken["reserved"])}. B{happened[1:]}""")
     if len(trims) > 3 or len(releases) != 1:
         miss(f"""one trim returns all but what phase 2 needs. It is given the number of bytes that
-            phase 2 needs, which the pool rounds up to whole segments, so there is nothing to try
-            out.
+            phase 2 needs, which the pool rounds up to whole segments, so no second trim is needed.
             Happened: {len(trims) - 1} trims after that of the pending free. B{happened[1:]}""")
     large = done.that(lambda x: x.get("bytes", 0) > segment)
     others = [x for x in large if "Malloc" in x.get("call", "")]
     if others:
-        miss(f"""the program knows how many bytes the trim must keep, so it tries nothing out in
-            other memory.
+        miss(f"""the program knows how many bytes the trim must keep, so it needs no trial in other
+            memory.
             Happened: between the phases the program allocated {mib(others[0]["bytes"])}
             elsewhere.""")
 
@@ -170,8 +169,8 @@ def test_phase_3(check):
     pool = pieces[0]["pool"]
     larger = allocations(journal).where(pool=pool).last
     if larger["from"] == "new":
-        miss("""after the scratch memory is freed, one allocation finds room that is 1 MiB larger
-            than each piece: free memory with live allocations in between is not contiguous.
+        miss("""after the scratch memory is freed, an allocation that is 1 MiB larger than a piece
+            finds room: free memory with live allocations in between is not contiguous.
             Happened: the pool grew for it, although half of its memory was free.""")
     trim = journal.ok("cudaMemPoolTrimTo").where(pool=pool).last
     if not trim or trim["reserved"] != 64 * MIB:

@@ -141,7 +141,7 @@ def expect_unused(run, size, used):
     more = (again["used"] - again["bytes"]) // MIB
     if more != used:
         miss(f"""after reserve nothing more is in use than before.
-            Happened: {used} MiB were used before, and {more} MiB after.""")
+            Happened: {used} MiB was used before, and {more} MiB after.""")
 
 
 def expect_reserved(run, size, there):

@@ -213,8 +213,8 @@ def expect_filled(check, pair, sentence, *reasons):
     ).first
     why = hazard and [reason(answers.journal, x, hazard) for reason in reasons for x in found]
     if hazard and (any(why) or len(reasons) > 1):
-        miss(f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after the producer's
-            fill on the device, too: {sentence}
+        miss(f"""with {PAIRS[pair]}, the consumer's work on a buffer comes after the producer's fill
+            on the device, too: {sentence}
             Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
             an order on the host, and none on the device ({hazard["kind"]}).
             {next(filter(None, why), "")}""")

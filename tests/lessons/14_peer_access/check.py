@@ -124,8 +124,8 @@ def test_gives(check):
             Happened: {listed(journal)}""")
     grant = made.where(value=READ_WRITE).first
     if not grant or grant["pool"] != 0:
-        miss(f"""the pool whose access changes is the one that has the allocation, here the pool of
-            GPU 0 (cudaMemPoolSetAccess).
+        miss(f"""the access of the pool that has the allocation changes, here the pool of GPU 0
+            (cudaMemPoolSetAccess).
             Happened: {listed(journal)}""")
     if grant["device"] != 1:
         miss(f"""the location in cudaMemAccessDesc is the GPU that gets access, GPU 1. GPU 0 has

@@ -71,7 +71,7 @@ def expect_no_error(run, sentence):
 
 def expect_ordered(run):
     if run.status == 3:
-        miss("every use of the memory comes before its end. Happened: it had a hazard.")
+        miss("every use of the memory comes before its free. Happened: it had a hazard.")
 
 
 def test_before_pools(check):
@@ -95,8 +95,8 @@ def test_no_pools(check):
     device = {"SIM_POOLS": "off", "SIM_DRIVER_VERSION": check.choose("new", DRIVERS)}
     run = support(check, sentence, pools=0, sharing=0, **device)
     if for_pools(run):
-        miss(f"""the device is asked, and no call that needs pools is made only to see whether it
-            fails: such a call may fail for other reasons.
+        miss(f"""the program queries the device. It makes no call that needs pools only to see
+            whether the call fails, because it may fail for other reasons.
             Happened: {history(run)}""")
 
 
@@ -136,7 +136,8 @@ def test_promise(check):
     types = check.choose("types", (0, 2))
     run = support(check, sentence, pools=1, sharing=0, SIM_HANDLE_TYPES=types)
     if not run.journal.calls("cudaMemPoolCreate"):
-        miss(f"""a pool is created for file descriptors: only that, and its export, proves anything.
+        miss(f"""a pool is created for file descriptors and exported, because only a successful
+            export is a proof.
             Happened: {history(run)}""")
 
 

@@ -64,7 +64,7 @@ def at_most(figures):
 
 def expect_nothing_left(figures):
     if figures.left:
-        miss(f"""at the end every part is idle, and cache_trim returns every piece to the pool; also
+        miss(f"""at the end every part is idle, and cache_trim returns every piece to the pool, even
             a piece whose parts are idle in several streams.
             Happened: pieces left: {figures.left} of {figures.taken}.""")
 
@@ -127,8 +127,8 @@ def test_third(check):
     if figures.bad is not None:
         miss(f"""order is handed on: when a part goes from one stream to a second and on to a third,
             the third waits for an event that is recorded in the second after the second's own wait.
-            Also when the second stream used only one half of the part, and the third gets the other
-            half.
+            This holds even if the second stream used only one half of the part, and the third gets
+            the other half.
             Happened: {place_of(figures)} was used in the first stream before, and the third does
             not wait for that use. {figures.waits} waits were made in all.""")
 
@@ -190,7 +190,7 @@ def test_hand_over(check):
     if len(asked) > STREAMS:
         miss(f"""{GOES_ON}
             Happened: before streams[{other}] had a part the cache called {asked[0]["call"]}
-            {len(asked)} times: asking for a while is a wait for a while.""")
+            {len(asked)} times: a loop of queries is a wait, too.""")
     for mode in ("random", "small"):
         expect_no_host_wait(walk(check, mode))
     expect_no_host_wait(replay(check, "resnet50-train")[0])
@@ -422,7 +422,7 @@ def test_counts(check):
     counted = [int(word) for word in re.split("[ ,;]", line) if word.isdecimal()]
     wanted = [ROUNDS, figures.taken, figures.returned, figures.waits, figures.end]
     if counted != wanted:
-        miss(f"""count has what the cache did: {figures.taken} pieces taken, {figures.returned}
+        miss(f"""count says what the cache did: {figures.taken} pieces taken, {figures.returned}
             given back, {figures.waits} events waited for; at the end {figures.end} MiB reserved.
             Happened: the line is: {visible(line)}.""")
     if figures.end != 0:
@@ -439,7 +439,7 @@ def test_counts(check):
         )
         miss(f"""the last trim of the pool leaves nothing in it: cache_trim calls
             cudaStreamSynchronize after each cudaFreeAsync.
-            Happened: {figures.end} MiB are still reserved.{why}""")
+            Happened: {figures.end} MiB is still reserved.{why}""")
     check.expect_clean(run)
     check.expect_read("the cache reserved at most #", "then reserved #")
     _, run = replay(check, "four-streams", SIM_SCHEDULE="late")
