@@ -36,7 +36,8 @@ SANITIZED += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
 OPTIMIZED := $(if $(DEBUG),-O0 -g3,-g1 $(if $(COVERAGE),-O1,$(if $(RELEASE),-O3,-O2))) -fno-plt
 OPTIMIZED += $(if $(SANITIZE),,$(if $(COVERAGE),--coverage -fprofile-update=atomic -DCOVERAGE))
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(LTO) $(if $(RELEASE),,-DAVX2=$(AVX2)) \
-	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
+	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Werror=missing-prototypes \
+	-Isimulator -I$(SIMULATOR)
 # nodelete: threads, signal handlers, and exit handlers outlive a dlclose, so the library must stay
 # loaded. relro, now: the function table is read-only, so a program cannot replace an entry.
 LINKER_FLAGS := -shared -pthread -Wl,-Bsymbolic -Wl,-z,nodelete,-z,relro,-z,now \
@@ -78,17 +79,23 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d) $(PTX_OBJECTS:.o=.d))
 
-# calls.inc and driver_calls.inc are the lists of calls with their parameters.
+# calls.inc and driver_calls.inc are the lists of calls with their parameters. The header that is
+# made for a file of calls stays as it is where a change of the lists does not concern it.
 CALLS := $(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc)
 $(filter $(SIMULATOR)/objects/api/%,$(OBJECTS)): | $(CALLS)
+$(patsubst simulator/%.c,$(SIMULATOR)/%.h,$(wildcard simulator/api/*_calls.c)): $(CALLS) ;
 $(CALLS): $(SIMULATOR)/%.inc: simulator/api/%.def \
 		simulator/api/calls.awk simulator/api/declarations.h lessons/kernels.h \
 		simulator/user_kernels.h build/cuda/found
-	@mkdir -p $(@D)
+	@mkdir -p $(@D)/api $@.new
 	@printf '#include %s\n' '"api/declarations.h"' '<cuda.h>' | \
 		$(CC) -E -P -x c -D__CUDA_API_VERSION_INTERNAL -Ilessons -Isimulator \
 			-isystem build/cuda/include - | \
-		awk -f simulator/api/calls.awk RS=';' - RS='\n' list=1 $< >$@.$$$$ && mv $@.$$$$ $@
+		awk -f simulator/api/calls.awk -v headers=$@.new RS=';' - RS='\n' list=1 $< \
+			>$@.new/$(@F) && \
+		for file in $@.new/*.h; do \
+			cmp -s $$file $(@D)/api/$${file##*/} || mv $$file $(@D)/api; \
+		done && mv $@.new/$(@F) $@ && rm -r $@.new
 
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: those that the headers
 # declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def. driver_unmodeled.inc

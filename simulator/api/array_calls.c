@@ -1,6 +1,8 @@
 /* CUDA arrays, and copies of their rows. Copies of several slices are in api/rows_calls.c. */
 #include "api/array.h"
+#include "api/array_calls.h"
 #include "api/copies.h"
+#include "api/memory_calls.h"
 #include "graph/capture.h"
 #include "mem/device.h"
 #include "os/os.h"

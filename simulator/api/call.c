@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/context.h"
+#include "api/entry.h"
 #include "api/own_process.h"
 #include "base/errors.h"
 #include "base/fatal.h"

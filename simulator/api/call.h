@@ -3,7 +3,8 @@
  *
  *   cudaX(...)  ->  call_enter  ->  do_cudaX(&call, ...)  ->  call_leave
  *
- * do_cudaX checks its arguments, makes a call into the rooms below, and returns the error.
+ * do_cudaX checks its arguments, makes a call into the rooms below, and returns the error. It is
+ * declared in a header that is named as its file and that calls.awk makes.
  *
  * call_enter takes the lock and call_leave releases it. Everything here that is called between them
  * needs the lock. A struct call belongs to its entry point and ends with it, so pointers to it do
@@ -63,44 +64,13 @@ enum call_flags {
     ANY_TIME = 512,
 };
 
-/* calls.inc and driver_calls.inc are calls.def and driver_calls.def with all parameters
- * (api/calls.awk). */
-enum call_id {
-#define CALL(streams, name, ...) CALL_##name,
-#include "calls.inc"
-/* The driver API's, the first of which is CALL_cuInit. */
-#define TWIN(streams, name, version, ...) CALL_##name##version,
-#define OWN                               TWIN
-#include "driver_calls.inc"
-    CALLS
-};
-
-/* The functions that do the work. */
-#define CALL(streams, name, cost, flags, parameters, work, arguments) cudaError_t do_##name work;
-#include "calls.inc"
-
 #define EXPORT __attribute__((visibility("default")))
-/* Define the exported functions of a call of calls.inc or driver_calls.inc, whose `streams` ends
- * the name, by ENTRY(symbol, name, per_thread, ...). */
-#define ENTRY_ONE(name, ...) ENTRY(name, name, false, __VA_ARGS__)
-#define ENTRY_PTSZ(name, ...)             \
-    ENTRY(name, name, false, __VA_ARGS__) \
-    ENTRY(name##_ptsz, name, true, __VA_ARGS__)
-#define ENTRY_PTDS(name, ...)             \
-    ENTRY(name, name, false, __VA_ARGS__) \
-    ENTRY(name##_ptds, name, true, __VA_ARGS__)
 
 /* Is all that a call does that only stores a value for the program. */
 #define STORE(pointer, value) \
     ((pointer) ? (*(pointer) = (value), cudaSuccess) : cudaErrorInvalidValue)
 
-/* Takes the lock, begins the call's line, and brings the device up to date. The call must return
- * the error at once: a fault, a call from inside a host function, a forked child, a failure that
- * SIM_FAIL requests, or a capture that forbids the call. `address` and `frame` are the entry
- * point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
-cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
-                       void *const *frame, bool per_thread);
-/* Is call_enter for a function that is not modeled, which has only a name. */
+/* Is call_enter (api/entry.h) for a function that is not modeled, which has only a name. */
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
                                  void *const *frame);
 /* Remembers the error (unless the call is ALWAYS), writes the call's line, and releases the lock.

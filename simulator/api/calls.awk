@@ -1,5 +1,7 @@
 # Writes calls.inc: the calls of a list, calls.def or driver_calls.def, with the parameters that a
-# header declares. Its input is the preprocessed header, then -v list=1, then the list.
+# header declares. Its input is the preprocessed header, then -v list=1, then the list. Also writes
+# a header into the folder `headers` for each file that a heading of the list names. It declares the
+# functions that do the work of the calls below the heading.
 #
 #   CALL(name, cost, flags)          ->  CALL(streams, name, ..., parameters, work, arguments)
 #   OWN(name, ..., flags)            ->  OWN(streams, name, ..., parameters, work, arguments)
@@ -50,6 +52,14 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
     print kind "(" streams ", " given ", (" text "), " more call \
         (kind == "TWIN" ? ", (" arguments ")" : "") ")"
 }
+# Declares the function that does the work of a call.
+function declare(symbol, work)
+{
+    if (!begun[header]++)
+        printf("#pragma once\n#include \"api/%s.h\"\n",
+               header ~ /driver_/ ? "driver" : "call") >header
+    print "cudaError_t do_" symbol work ";" >header
+}
 !list {
     if (match($0, /(cudaError_t|CUresult)[ \n]+[A-Za-z_0-9]+\(/)) {
         text = substr($0, RSTART)
@@ -95,6 +105,7 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
     }
     text = declared[symbol]
     work = "(struct call *call" (text == "void" ? "" : ", " text) ")"
+    declare(symbol, work)
     # An expression follows the flags.
     if (match(given, "^[^,]*,[^,]*,[^,]*" (kind == "OWN" ? ",[^,]*,[^,]*" : "")) \
         && RLENGTH < length(given)) {
@@ -103,6 +114,9 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
     }
     written(kind, given, symbol, work ", ", text, arguments_of(text, ""))
     next
+}
+match($0, /\(api\/[a-z_]+\.c/) {
+    header = headers "/" substr($0, RSTART + 5, RLENGTH - 6) "h"
 }
 # OTHER of calls.def is for the list of unmodeled functions alone.
 /^#|^NVCC\(|^OTHER\(.*,/

@@ -1,7 +1,7 @@
 /* Calls for stream capture. */
 #include "graph/capture.h"
 
-#include "api/call.h"
+#include "api/capture_calls.h"
 #include "api/graph_arguments.h"
 #include "os/os.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call.h"
 #include "api/context.h"
+#include "api/device_calls.h"
 #include "check/checker.h"
 #include "mem/device.h"
 #include "mem/memory.h"

@@ -13,9 +13,6 @@
 #include "api/call.h"
 #include "api/context.h"
 
-#define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
-    cudaError_t do_##name##version work;
-#include "driver_calls.inc"
 /* Copies as a driver's structure describes them; `stream` is NULL for a call that blocks. */
 cudaError_t driver_copy_2d(struct call *call, const CUDA_MEMCPY2D *copy,
                            const cudaStream_t *stream);

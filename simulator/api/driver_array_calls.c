@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "api/array.h"
-#include "api/driver.h"
+#include "api/array_calls.h"
+#include "api/driver_array_calls.h"
+#include "api/texture_calls.h"
 #include "os/os.h"
 #include "run/texture_object.h"
 

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/driver.h"
+#include "api/device_calls.h"
+#include "api/driver_device_calls.h"
 #include "mem/device.h"
 #include "os/os.h"
 

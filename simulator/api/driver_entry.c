@@ -2,9 +2,9 @@
  * name of this library, so both APIs have the same devices, streams, and memory. */
 #include <string.h>
 
-#include "api/call_costs.h"
 #include "api/copies.h"
 #include "api/driver.h"
+#include "api/entry.h"
 #include "api/laws.h"
 #include "api/own_process.h"
 #include "api/unmodeled.h"
@@ -111,6 +111,9 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
         e = e ? e : work;                                                                \
         return result_of(call_leave(&call, laws_checked(#name, e)));                     \
     }
+#define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
+    cudaError_t do_##name##version work;
+#include "driver_calls.inc"
 #define TWIN(streams, name, version, since, flags, twin, parameters, arguments, cost_arguments) \
     ENTRY_##streams(name##version, cost_##twin cost_arguments, do_##twin arguments, parameters)
 #define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \

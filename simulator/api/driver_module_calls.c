@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/driver.h"
+#include "api/driver_module_calls.h"
+#include "api/graph_calls.h"
+#include "api/launch_calls.h"
 #include "api/launches.h"
 #include "base/handle.h"
 #include "base/hazards.h"
 #include "mem/device.h"
-#include "os/os.h"
 #include "module/fat_binary.h"
+#include "os/os.h"
 #include "run/device_variable.h"
 #include "run/nvcc_kernel.h"
 

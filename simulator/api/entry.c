@@ -1,8 +1,8 @@
 /* The functions that a program calls, one for each line of calls.def. Each makes a struct call,
  * enters, does the work, and leaves. */
 #include "api/array.h"
-#include "api/call_costs.h"
 #include "api/copies.h"
+#include "api/entry.h"
 #include "api/graph_arguments.h"
 #include "api/launches.h"
 #include "api/laws.h"

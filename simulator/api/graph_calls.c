@@ -1,8 +1,8 @@
 /* Calls that build graphs by hand and look at them. */
 #include "graph/graph.h"
 
-#include "api/call.h"
 #include "api/graph_arguments.h"
+#include "api/graph_calls.h"
 #include "base/hazards.h"
 #include "check/checker.h"
 #include "graph/dispatch.h"

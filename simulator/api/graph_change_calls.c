@@ -1,8 +1,8 @@
 /* Calls that change the parameters of nodes, in a graph or an executable graph, and whole updates.
  * A change of an executable graph affects later launches but not its graph, and a change of a graph
  * does not affect its executable graphs (documented). */
-#include "api/call.h"
 #include "api/graph_arguments.h"
+#include "api/graph_change_calls.h"
 #include "check/checker.h"
 #include "graph/graph_update.h"
 #include "graph/kernel_node.h"

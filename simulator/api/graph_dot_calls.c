@@ -2,8 +2,8 @@
  * with the parameters that the flags name. Assumed: its form, which is not a driver's. */
 #include <stdio.h>
 
-#include "api/call.h"
 #include "api/graph_arguments.h"
+#include "api/graph_dot_calls.h"
 #include "graph/graph.h"
 #include "graph/graph_memory.h"
 

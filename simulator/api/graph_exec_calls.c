@@ -1,8 +1,8 @@
 /* Calls for executable graphs, their launches, and the memory that a device keeps for graphs. */
 #include "graph/graph_exec.h"
 
-#include "api/call.h"
 #include "api/graph_arguments.h"
+#include "api/graph_exec_calls.h"
 #include "base/hazards.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"

@@ -1,8 +1,8 @@
 /* Calls that list the nodes and edges of a graph, and that remove them. */
 #include "graph/graph.h"
 
-#include "api/call.h"
 #include "api/graph_arguments.h"
+#include "api/graph_list_calls.h"
 #include "os/os.h"
 
 /* ---- lists ---- */

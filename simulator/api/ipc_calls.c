@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/call.h"
+#include "api/ipc_calls.h"
 #include "base/fatal.h"
 #include "base/handle.h"
 #include "base/settings.h"

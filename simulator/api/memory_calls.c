@@ -1,6 +1,6 @@
 /* cudaMalloc, pinned memory, memsets, copies, and pointer attributes. */
-#include "api/call.h"
 #include "api/copies.h"
+#include "api/memory_calls.h"
 #include "base/settings.h"
 #include "check/failed_call.h"
 #include "graph/dispatch.h"

@@ -1,5 +1,5 @@
 /* Streams, events, and host functions. */
-#include "api/call.h"
+#include "api/stream_calls.h"
 #include "check/event_waits.h"
 #include "check/failed_call.h"
 #include "graph/dispatch.h"
@@ -9,8 +9,8 @@
 #include "os/os.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
-#include "sched/happens_before.h"
 #include "sched/event.h"
+#include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
 /* ---- creating and destroying ---- */
