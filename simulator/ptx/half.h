@@ -90,6 +90,8 @@ static inline uint16_t bfloat_negated(uint32_t x)
 {
     return (x & 0x7FFF) > 0x7F80 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
 }
+static inline uint16_t half_tanh(uint32_t x) { return half_of(tanh(half_value(x))); }
+static inline uint16_t bfloat_tanh(uint32_t x) { return bfloat_of(tanh(bfloat_value(x))); }
 
 /* x + y with as many digits as its type has, the last of which is 1 if the sum is inexact. Rounding
  * this to fewer digits gives the same as rounding the exact sum. */

@@ -141,6 +141,10 @@
     M("set.eq.u32.bf16x2 %r0, 0x3F80C000, 0x3F803F80;" R, 0xFFFF0000)                              \
     M("mov.b16 %h1, 0xFFC0; set.nan.bf16.bf16 %h0, %h1, %h1;" H, 0x3F80)                           \
     M("mov.b16 %h1, 0x7C00; set.nan.f16.f16 %h0, %h1, %h1;" H, 0)                                  \
+    M("mov.b16 %h1, 0x4000; set.eq.f16.f16 %h0, %h1, %h1;" H, 0x3C00)                              \
+    M("tanh.approx.f16x2 %r0, 0x7C00FC00;" R, 0x3C00BC00)                                          \
+    M("mov.b16 %h1, 0x7F80; tanh.approx.bf16 %h0, %h1;" H, 0x3F80)                                 \
+    M("tanh.approx.bf16x2 %r0, 0xFF807F80;" R, 0xBF803F80)                                         \
     M("{ .reg.b16 low, high; mov.b32 {low, high}, 0x12348765; mov.b16 %h0, high; }" H, 0x1234)     \
     /* registers of an inner scope end with it */                                                  \
     M("mov.b32 %r0, 3; { .reg .b32 %r<2>; mov.b32 %r0, 5; } add.u32 %r0, %r0, 1;" R, 4)            \
