@@ -565,7 +565,10 @@ void report_origin(const char *what, const struct origin *origin)
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by)
 {
     NEEDS_LOCK();
-    report_origin("allocated", allocated_by);
+    if (allocated_by->site)
+        report_origin("allocated", allocated_by);
+    else
+        append("\n  %-10s %s, of device code", "allocated", allocated_by->call);
     append(" (allocation %u, %zu byte%s)", id, bytes, bytes == 1 ? "" : "s");
 }
 

@@ -205,8 +205,8 @@ struct kernel_code {
     /* The bytes of its smallest access that may be one of shared memory, and one of device memory;
      * 0: it has none. */
     unsigned least_shared, least_device;
-    /* It calls functions; one of its instructions is a barrier. */
-    bool has_calls, has_barriers;
+    /* It calls functions; one of its instructions is a barrier; it names a __managed__ variable. */
+    bool has_calls, has_barriers, has_managed;
     /* The device, and how to find a variable's address there, for addresses in instructions. */
     int device;
     uint64_t (*address)(struct variable *v, int device);

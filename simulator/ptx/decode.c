@@ -260,6 +260,7 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
         return decode_constant(d, (v->is_dynamic ? 0 : v->offset) + added, bytes,
                                v->is_dynamic ? v : NULL);
     }
+    d->kernel->has_managed |= v->is_managed;
     return decode_constant(d, d->kernel->address(v, d->kernel->device) + added, bytes, NULL);
 }
 

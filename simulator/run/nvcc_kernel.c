@@ -1016,10 +1016,12 @@ static void set_operands(struct op *op, const struct nvcc_kernel *k)
 }
 
 /* Returns whether the launch has a pointer to memory that the host may touch as soon as the call
- * returns. The kernel's accesses there must be known by then, so that the page guard can close the
- * memory. */
+ * returns, or the kernel names such memory. Its accesses there must be known by then, so that the
+ * page guard can close the memory. */
 static bool meets_host(const struct nvcc_kernel *k)
 {
+    if (k->code->has_managed)
+        return true;
     for (size_t from = 0; from + 8 <= k->shape.parameter_bytes; from += 8) {
         uint64_t value;
         memcpy(&value, k->parameters + from, sizeof value);

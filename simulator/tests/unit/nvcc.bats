@@ -776,6 +776,8 @@ CASES
         reported host_side "$case" "host access not ordered after a write" \
             "  written    " "  touched    a load or store, the host, at "
     done
+    reported host_side variable_read "host access not ordered after a write" \
+        "  allocated  variable, of device code (allocation "
     reported host_side managed_write "host write not ordered after a read" "  read       "
     for case in by_volatile by_fence by_atomic one_flag in_managed counted other_half; do
         run bounded ./host_side "$case"

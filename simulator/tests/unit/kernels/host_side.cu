@@ -3,6 +3,8 @@
 
 #define N 4096
 
+__managed__ int variable[N];
+__global__ void set_variable() { variable[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void set(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void add(int *sums, const int *a) { atomicAdd(sums, a[threadIdx.x]); }
 __global__ void tell(volatile int *done) { done[threadIdx.x] = 1; }
@@ -53,6 +55,12 @@ CASE(managed_write)
     wait_if(!wrong);
     a[5] = 1;
     CHECK(cudaFree(sum));
+}
+CASE(variable_read)
+{
+    set_variable<<<N / 256, 256>>>();
+    wait_if(!wrong);
+    seen = variable[5];
 }
 CASE(mapped_read)
 {
