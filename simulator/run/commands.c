@@ -118,24 +118,36 @@ static const char *why_not_mapped(struct address_info a, size_t bytes, int devic
         if (!memory_peer_accessible(&a, device))
             return "is mapped memory that this device has no access to (cuMemSetAccess)";
         if (write && !memory_peer_writable(&a, device))
-            return COMMAND_READ_ONLY;
+            return "is mapped memory that this device may only read (cuMemSetAccess)";
         if (bytes <= a.bytes_left)
             return NULL;
         bytes -= a.bytes_left;
     }
 }
 
-/* Returns why a device may not touch an address that is none of its memory. */
-static const char *why_elsewhere(const void *address)
+/* Returns why a device may not touch an address that is none of its memory. If an allocation begins
+ * in the next page, or ends in this page or at its start, the program may have missed that. */
+static const char *why_elsewhere(const char *address)
 {
-    static char text[64];
-    const char *page = (const char *)page_up((uintptr_t)address);
-    struct address_info next = memory_find(page);
-    if (next.kind != ADDRESS_ALLOCATED || next.inner_offset)
+    static char text[128];
+    const char *page = (const char *)page_up((uintptr_t)address),
+               *last = (const char *)page_down((uintptr_t)address - 1);
+    struct address_info next = memory_find(page), previous = memory_find(last);
+    size_t before = next.inner_offset || !memory_allocation_id(&next) ? SIZE_MAX
+                                                                      : (size_t)(page - address),
+           behind = previous.kind == ADDRESS_PINNED ? (size_t)(address - last) - previous.bytes_left
+                                                    : SIZE_MAX;
+    if (before == behind)
         return memory_host_has(address, 1) ? "is memory of the host that is not pinned"
                                            : "is no memory of this program";
-    snprintf(text, sizeof text, "is %zu bytes before allocation %u",
-             (size_t)(page - (const char *)address), memory_allocation_id(&next));
+    if (before < behind)
+        snprintf(text, sizeof text, "is %zu byte%s before allocation %u", before,
+                 before == 1 ? "" : "s", memory_allocation_id(&next));
+    else
+        snprintf(text, sizeof text,
+                 "is behind the %zu byte%s of allocation %u, which ends before the access does",
+                 previous.pinned->bytes, previous.pinned->bytes == 1 ? "" : "s",
+                 memory_allocation_id(&previous));
     return text;
 }
 
@@ -151,7 +163,8 @@ const char *command_why_not(const struct address_info *a, const void *address, s
     if (!address)
         return "is a null pointer";
     if ((uintptr_t)address < NULL_PAGE) {
-        snprintf(text, sizeof text, "is %zu bytes after a null pointer", (size_t)address);
+        snprintf(text, sizeof text, "is %zu byte%s after a null pointer", (size_t)address,
+                 address == (void *)1 ? "" : "s");
         return text;
     }
     if (a->kind == ADDRESS_PAGEABLE)
@@ -215,7 +228,7 @@ static const char *remedy_of(const char *what)
         {" access to (", "give this device access first, with the function in parentheses."},
         {"may only read (", "give this device access for writing, with the function in "
                             "parentheses."},
-        {"bytes before allocation", "correct the index: it is negative or too small."},
+        {" before allocation", "correct the index: it is negative or too small."},
         {"ends before the access does", "allocate as many bytes as are used, or use fewer."},
         {"no memory of this program", "correct the index or the pointer: no allocation has these "
                                       "bytes."},
@@ -483,7 +496,7 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
     else if (call->origin.launch && a->kind != ADDRESS_PAGEABLE)
         checker_node_refused(call, memory_shadow(a), s, a->inner_offset, write);
     else if (a->kind == ADDRESS_PAGEABLE && !copy)
-        failed_call_because("%p is memory of the host that is not pinned", address);
+        failed_call_because("%p %s", address, command_why_not(a, address, bytes, s->device, write));
     else if (bytes > a->bytes_left && a->kind != ADDRESS_PAGEABLE)
         failed_call_because("it %s bytes %zu to %zu of allocation %u, which has %zu",
                             write ? "writes" : "reads", a->inner_offset,

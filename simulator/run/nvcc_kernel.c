@@ -856,8 +856,11 @@ static bool is_hazard(const struct launch_fault *f, const char *refusal)
         && !refusal;
 }
 
-static void end_by_fault(const struct running *r, const struct launch_fault *f)
+static void end_by_fault(struct running *r, const struct launch_fault *f)
 {
+    /* Another core may have asked for another address since. */
+    if (f->kind == FAULT_ADDRESS)
+        (void)find_memory(r, f->address, f->bytes, f->write);
     cudaError_t e = fault_error(f->kind);
     const uint32_t *t = f->thread, *b = f->block;
     char what[400], line[300];
@@ -871,8 +874,9 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     }
     if (f->kind == FAULT_ADDRESS || f->kind == FAULT_MISALIGNED || f->kind == FAULT_SHARED_ADDRESS
         || f->kind == FAULT_LOCAL_ADDRESS)
-        snprintf(what, sizeof what, "%s %zu bytes at %#llx, which %s", f->write ? "wrote" : "read",
-                 f->bytes, (unsigned long long)f->address, r->why ? r->why : fault_text(f->kind));
+        snprintf(what, sizeof what, "%s %zu byte%s at %#llx, which %s", f->write ? "wrote" : "read",
+                 f->bytes, f->bytes == 1 ? "" : "s", (unsigned long long)f->address,
+                 r->why ? r->why : fault_text(f->kind));
     else if (refusal)
         snprintf(what, sizeof what, "called a function that does not run here: %s", refusal);
     else
@@ -913,7 +917,6 @@ static bool end_by_write(struct running *r)
         if (!(win->written.bits || win->atomic.bits)
             || memory_peer_writable(&m->info, r->op->stream->device))
             continue;
-        r->why = COMMAND_READ_ONLY;
         f.kind = FAULT_ADDRESS;
         f.write = true;
         end_by_fault(r, &f);

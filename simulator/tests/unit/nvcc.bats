@@ -383,7 +383,8 @@ faulty() {
 #include <cuda.h>
 __global__ void hold(volatile int *open) { while (!*open) ; }
 __global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
-__global__ void null(int *a) { *a = 1; }
+__global__ void null(int *a) { a[blockIdx.x * 256 + threadIdx.x] = 1; }
+__global__ void behind(char *a) { a[4] = 1; }
 __global__ void before(int *a) { a[-7] = 1; }
 __global__ void nowhere(int *a) { *a = 1; }
 __global__ void of_other(int *a) { *a = 1; }
@@ -429,7 +430,8 @@ int main(int argc, char **argv)
     const char *name = argv[1];
     if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
     if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
-    if (!strcmp(name, "null")) null<<<1, 1>>>(nullptr);
+    if (!strcmp(name, "null")) null<<<256, 256>>>(nullptr);
+    if (!strcmp(name, "behind")) behind<<<1, 1>>>((char *)open);
     if (!strcmp(name, "before")) before<<<1, 1>>>(a);
     if (!strcmp(name, "nowhere")) nowhere<<<1, 1>>>((int *)0x500000000000);
     if (!strcmp(name, "of_other")) of_other<<<1, 1>>>(other(false));
@@ -482,6 +484,9 @@ wrong() {
         "read 4 bytes at 0x40, which is 64 bytes after a null pointer"
     wrong null "illegal address" cudaErrorIllegalAddress \
         "wrote 4 bytes at 0, which is a null pointer"
+    wrong behind "illegal address" cudaErrorIllegalAddress "wrote 1 byte at " \
+        "which is behind the 4 bytes of allocation 2, which ends before the access does." \
+        "  To do:     allocate as many bytes as are used, or use fewer."
     wrong before "illegal address" cudaErrorIllegalAddress \
         "which is 28 bytes before allocation 1."
     wrong nowhere "illegal address" cudaErrorIllegalAddress "which is no memory of this program."
