@@ -60,11 +60,11 @@ build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HE
 
 # The random programs' model works on large sets.
 $(LITMUS)/random: LITMUS_LEVEL := -O2
-$(LITMUS)/random $(LITMUS)/ipc_random: simulator/base/hazards.def
-$(LITMUS)/random: $(wildcard simulator/tests/litmus/*.h)
+$(LITMUS)/random: simulator/base/hazards.def
 
 # Test programs include headers of their own folder and of simulator/tests/unit.
 TEST_SOURCES := $(wildcard simulator/tests/unit/*.c simulator/tests/litmus/ipc_*.c)
+TEST_SOURCES += simulator/tests/litmus/random.c
 TEST_HEADERS := $(wildcard simulator/tests/unit/*.h simulator/tests/litmus/*.h)
 TEST_HEADERS += simulator/tests/facts/messages.h simulator/tests/cases.h
 $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)

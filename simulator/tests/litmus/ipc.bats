@@ -9,7 +9,7 @@ CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_funct
     imported_twice)
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/litmus/ipc_{pairs,random}
+    make -s BACKEND=simulator build/simulator/simulator/tests/litmus/{ipc_pairs,random}
 }
 
 setup() {
@@ -122,7 +122,7 @@ process [0-9]+ \(cudaFreeAsync, its stream 1\)" once
     local part count=${TEST_LONG:+120} parts=()
     count=$((${COUNT:-${count:-40}} / 4))
     for part in 0 1 2 3; do
-        "$programs/ipc_random" $((1 + part * count)) $count >"part.$part" 2>&1 &
+        "$programs/random" processes $((1 + part * count)) $count >"part.$part" 2>&1 &
         parts+=($!)
     done
     for part in 0 1 2 3; do

@@ -63,7 +63,7 @@ litmus() { timeout 600 python3 -B simulator/tests/litmus/litmus.py "$1"; }
     export SIM_CHECK=leaks,no-init
     count=$((${COUNT:-${count:-400}} / 4))
     for part in 0 1 2 3; do
-        build/simulator/simulator/tests/litmus/random $((1 + part * count)) $count \
+        build/simulator/simulator/tests/litmus/random streams $((1 + part * count)) $count \
             >"$BATS_TEST_TMPDIR/random.$part" 2>&1 &
         parts+=($!)
     done

@@ -1,13 +1,21 @@
 /* The model behind random.c: the programs, and an explicit graph of their work, from which their
  * hazards follow. It does not use the simulated device.
  *
- * A node stands for a piece of work, and has the set of all nodes that happen before it: those with
- * an edge to it, and those before them. An edge comes from a stream's order, an event, the legacy
- * stream, a copy that is serialized with a device, a graph, or the host. The model decides what
- * follows from the program's calls alone; only the answers of queries, and when host functions have
- * begun, come from the run. */
+ * A node stands for a piece of work, or for a call of a host that another host must know about, and
+ * has the set of all nodes that happen before it: those with an edge to it, and those before them.
+ * An edge comes from a stream's order, an event, the legacy stream, a copy that is serialized with
+ * a device, a graph, or a host. The model decides what follows from the program's calls alone; only
+ * the answers of queries, and when host functions have begun, come from the run.
+ *
+ * There are two views of the hosts of several processes. The checker cannot see messages, so for
+ * it, what one host has acquired all hosts have. With `by_messages` false, the model treats them as
+ * one in that way, which decides what must be reported if each call is made after the other. With
+ * `by_messages`, each host has what it has acquired and what messages brought it; what is correct
+ * then is correct however fast each process runs. */
 #ifndef RANDOM_MODEL_H
 #define RANDOM_MODEL_H
+
+#include "base/hazard_kinds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,11 +24,17 @@
 #include <string.h>
 
 enum {
+    PROCESSES = 3,
     DEVICES = 2,
     STREAMS = 16,
-    EVENTS = 3,
-    /* What the program allocates by calls, followed by what each graph allocates. */
+    /* For each device of a process; and for all processes together, each made by one of them. */
+    LOCAL_EVENTS = 3,
+    SHARED_EVENTS = 3,
+    EVENTS = LOCAL_EVENTS + SHARED_EVENTS,
+    /* What the program allocates by calls, followed by what each graph allocates. Of several
+     * processes each has its share, together fewer. */
     ALLOCATIONS = 14,
+    FEW_ALLOCATIONS = 6,
     PLANS = 4,
     ALL_ALLOCATIONS = ALLOCATIONS + PLANS,
     PLAN_TASKS = 12,
@@ -28,7 +42,9 @@ enum {
     GATES = 4,
     OPS = 700,
     NODES = 4096,
-    INSTANCES = 128,
+    INSTANCES = 192,
+    MADE_EVENTS = 32,
+    MESSAGES = 256,
     ACCESSES = 8192,
     HOLDS = 64,
     FUNCTIONS = 64,
@@ -38,14 +54,14 @@ enum {
     ORDINARY = -1
 };
 
-#include "model.h"
-
 /* ---- programs ---- */
 
 /* What a program can do, and how it is listed: in the words, %a is the allocation, %r its bytes, as
  * an address and a number, or %@ the first of them, %c the source, %n a number of bytes, %s the
  * stream, %p the pool, %e the event, %f the flag of a host function, %g the gate, %G the graph, %d
- * the device, and %D that of the stream. Calls order something, or nothing, from MAKE_GRAPH on. */
+ * the device, %D that of the stream, and %P another process. Calls order something, or nothing,
+ * from MAKE_GRAPH on. A shared event's maker makes it again; others open it, and destroy what they
+ * opened. */
 #define KINDS(M)                                                              \
     M(ALLOCATE, "cudaMallocFromPoolAsync(&%a, %n, %p, %s)")                   \
     M(ALLOCATE_DEVICE, "device %d: cudaMalloc(&%a, %n)")                      \
@@ -79,6 +95,15 @@ enum {
     M(TRIM, "cudaMemPoolTrimTo(%p, 0)")                                       \
     M(RENEW_STREAM, "cudaStreamDestroy, cudaStreamCreate(%s)")                \
     M(RENEW_EVENT, "cudaEventDestroy, cudaEventCreate(%e)")                   \
+    /* Only of several processes. */                                          \
+    M(EXPORT, "cudaMemPoolExportPointer(%a)")                                 \
+    M(IMPORT_POOL, "the pool of %P is imported")                              \
+    M(DESTROY_POOL, "cudaMemPoolDestroy(the pool of %P)")                     \
+    M(IMPORT, "cudaMemPoolImportPointer(%a)")                                 \
+    M(OPEN_EVENT, "cudaIpcOpenEventHandle(%e)")                               \
+    M(CLOSE_EVENT, "cudaEventDestroy(%e)")                                    \
+    M(SEND, "sends a message to %P")                                          \
+    M(RECEIVE, "receives a message from %P")                                  \
     M(RECORD, "cudaEventRecord(%e, %s)")                                      \
     M(WAIT, "cudaStreamWaitEvent(%s, %e)")                                    \
     M(OPEN, "%g is opened")                                                   \
@@ -106,6 +131,10 @@ struct op {
     int stream, device, event, pool, gate, plan;
     int allocation, source;
     size_t from, to, source_from;
+    /* The process that makes the call; and that of a message, or the owner of a pool. */
+    int process, other;
+    /* The pointer by which the process uses its own allocation, or the source: an imported one. */
+    bool imported, source_imported;
 };
 
 /* The plan from which a graph is captured: a task on a branch, or EDGE, by which the branch waits
@@ -138,7 +167,8 @@ struct plan {
 struct program {
     struct op ops[OPS];
     struct plan plans[PLANS];
-    int count, plan_count, function_count;
+    int count, plan_count, function_count, processes;
+    bool by_messages;
     /* The devices have 64 MiB or half of that, so allocations and launches of graphs may fail, and
      * pools may make streams wait for frees. */
     bool is_full, has_half, may_wait_for_free;
@@ -159,23 +189,83 @@ static const struct {
     {NON_BLOCKING, 0, 2, "u0"},     {NON_BLOCKING, 0, 3, "v0"},     {NON_BLOCKING, 1, 1, "s1"},
     {NON_BLOCKING, 1, 0, "t1"}};
 enum { THREADS = 4 };
+/* Those of several processes. */
+static const int few_slots[] = {0, 2, 6, 10, 11};
+enum { FEW_STREAMS = sizeof few_slots / sizeof *few_slots };
 
-/* The pools: their device, and whether the host sees their memory. */
-enum { DEFAULT_0, DEFAULT_1, CAPPED, NO_REUSE, HOST, MANAGED, POOLS };
+/* The pools: their device, and whether the host sees their memory. Of several processes each has
+ * one that it exports. */
+enum { DEFAULT_0, DEFAULT_1, CAPPED, NO_REUSE, HOST, MANAGED, EXPORTED, POOLS };
 static const struct {
     int device;
     bool host_visible;
     const char *name;
 } pools[POOLS] = {{0, false, "default0"}, {1, false, "default1"}, {0, false, "capped"},
-                  {0, false, "no_reuse"}, {0, true, "host"},      {0, true, "managed"}};
+                  {0, false, "no_reuse"}, {0, true, "host"},      {0, true, "managed"},
+                  {0, false, "exported"}};
+
+/* ---- hazards and sets of nodes ---- */
+
+/* By name, as in base/hazards.def: a report begins with it. */
+static const char *const hazard_names[] = {
+#define HAZARD(id, name, advice) [HAZARD_##id] = name,
+#include "base/hazards.def"
+};
+enum { HAZARDS = sizeof hazard_names / sizeof *hazard_names };
+
+/* A set of hazards. */
+typedef uint64_t hazard_set;
+#define ONLY(id) ((hazard_set)1 << HAZARD_##id)
+
+/* It is never reported: a host relies on a call of another host about which it does not know. */
+#define NOT_TOLD ((hazard_set)1 << HAZARDS)
+
+/* What it is that two accesses to the same bytes, of one process or of two, are not ordered, of
+ * which one writes. */
+static hazard_set conflict(bool of_two, bool first_writes, bool second_writes)
+{
+    if (!second_writes)
+        return of_two ? ONLY(READ_AFTER_ANOTHER_PROCESS_WRITE)
+                      : ONLY(READ_NOT_ORDERED_AFTER_A_WRITE);
+    if (first_writes)
+        return of_two ? ONLY(UNORDERED_WRITES_OF_TWO_PROCESSES) : ONLY(UNORDERED_WRITES);
+    return of_two ? ONLY(WRITE_AFTER_ANOTHER_PROCESS_READ) : ONLY(WRITE_NOT_ORDERED_AFTER_A_READ);
+}
+
+struct set {
+    uint64_t bits[NODES / 64];
+};
+
+static struct set befores[NODES];
+
+static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
+static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
+
+static void unite(struct set *into, const struct set *s)
+{
+    for (int i = 0; i < NODES / 64; i++)
+        into->bits[i] |= s->bits[i];
+}
+
+/* Adds a node and all that happen before it; -1: none. */
+static void with_node(struct set *s, int n)
+{
+    if (n < 0 || has(s, n))
+        return;
+    unite(s, &befores[n]);
+    put(s, n);
+}
 
 /* ---- the graph ---- */
 
 enum memory { POOL, DEVICE, CUDA_MANAGED, PINNED, REGISTERED, OF_GRAPH };
 
-/* Work on an allocation. EMPTY: it needs the allocation, but none of its bytes. */
+/* Work on an allocation. EMPTY: it needs the allocation, but none of its bytes. The free of an
+ * import is such work, too, and only the exporter's free must come after it. */
 struct access {
-    int node, next;
+    int node, next, process;
+    /* The import through which it was made; 0: the owner's pointer. */
+    int import;
     size_t from, to;
     enum { KERNEL, COPIED, EMPTY } sort;
     bool write;
@@ -190,6 +280,10 @@ struct allocation {
     int generation;
     /* The node that allocates or frees; -1: the host did it. */
     int allocated, freed;
+    /* The call that exported it, or -1. */
+    int exported;
+    /* By process: the number of its import, or 0, and the call of its last free, or -1. */
+    int imports[PROCESSES], import_free_call[PROCESSES];
     /* The newest access, or -1. */
     int accesses;
 };
@@ -208,19 +302,31 @@ struct postponed {
 /* What a trial can undo. Nodes and accesses beyond `node_count` and `access_count` are not
  * restored. */
 struct state {
-    int node_count, access_count, instance_count, function_count, hold_count, postponed_count;
+    int processes, node_count, access_count, instance_count, function_count, hold_count,
+        postponed_count, event_count, import_count;
+    bool by_messages;
     /* For each stream that ever was. `last` is its newest node, or -1. */
     struct {
-        int last, slot;
+        int process, slot, last;
     } instances[INSTANCES];
-    int instance_of[STREAMS];
-    /* What happens before the next call of the host; and that with what the host functions that
-     * began in its last call have told it, which precedes what any code of the host does. */
-    struct set host, host_code;
+    int instance_of[PROCESSES][STREAMS];
+    /* What happens before the next call of each host; and, of the only one, that with what the host
+     * functions that began in its last call have told it, which precedes what any code of the host
+     * does. */
+    struct set host[PROCESSES], host_code;
     /* The node with which all further work of the device is serialized, or -1. */
     int serialized[DEVICES];
-    /* The node of each event's record, or -1. */
-    int record[DEVICES][EVENTS];
+    /* The node of each local event's record, or -1. */
+    int local_record[PROCESSES][DEVICES][LOCAL_EVENTS];
+    /* For each shared event that ever was: its record, and the call that used it last. */
+    struct {
+        int record, last_use;
+    } events[MADE_EVENTS];
+    /* For each shared event: the one that each process has, or -1; and the newest. */
+    int opened[PROCESSES][SHARED_EVENTS], newest_event[SHARED_EVENTS];
+    bool has_pool[PROCESSES][PROCESSES];
+    int sent;
+    bool is_received[MESSAGES];
     struct allocation allocations[ALL_ALLOCATIONS];
     struct {
         bool made;
@@ -243,69 +349,124 @@ struct state {
     int first, second;
 };
 static struct state g;
+static struct {
+    /* The process that owns it. */
+    int process;
+    bool of_host;
+} nodes[NODES];
 static struct access accesses[ACCESSES];
+static struct {
+    int from, to;
+    struct set host;
+} messages[MESSAGES];
 
-static void new_instance(int slot)
-{
-    if (g.instance_count == INSTANCES)
-        abort();
-    g.instances[g.instance_count].last = -1;
-    g.instances[g.instance_count].slot = slot;
-    g.instance_of[slot] = g.instance_count++;
-}
+static int owner_of(int allocation) { return allocation % g.processes; }
+static int maker_of(int shared) { return shared % g.processes; }
+static bool is_shared(int event) { return event >= LOCAL_EVENTS; }
+static int slot_count(void) { return g.processes == 1 ? STREAMS : FEW_STREAMS; }
+static int device_count(void) { return g.processes == 1 ? DEVICES : 1; }
+static int nth_slot(int i) { return g.processes == 1 ? i : few_slots[i]; }
 
-static void model_start(void)
-{
-    memset(&g, 0, sizeof g);
-    memset(g.record, -1, sizeof g.record);
-    memset(g.serialized, -1, sizeof g.serialized);
-    for (int s = 0; s < STREAMS; s++)
-        new_instance(s);
-}
+static struct set *host_of(int process) { return &g.host[g.by_messages ? process : 0]; }
 
-static int *newest_of(int slot) { return &g.instances[g.instance_of[slot]].last; }
-
-/* Returns what precedes the next work in the slot's stream: its own work, what the host has
- * acquired, and what the legacy stream's rule and a serialized copy add. */
-static struct set before_next(int slot)
-{
-    struct set s = g.host;
-    with_node(&s, *newest_of(slot));
-    with_node(&s, g.serialized[slots[slot].device]);
-    for (int i = 0; i < g.instance_count; i++) {
-        enum sort mine = slots[slot].sort, other = slots[g.instances[i].slot].sort;
-        bool ordered =
-            (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
-        if (ordered && slots[slot].device == slots[g.instances[i].slot].device)
-            with_node(&s, g.instances[i].last);
-    }
-    return s;
-}
-
-static struct set all_of_device(int device)
-{
-    struct set s = {{0}};
-    with_node(&s, g.serialized[device]);
-    for (int i = 0; i < g.instance_count; i++)
-        if (slots[g.instances[i].slot].device == device)
-            with_node(&s, g.instances[i].last);
-    return s;
-}
-
-static int add_node(const struct set *before)
+static int add_node(int process, const struct set *before, bool of_host)
 {
     if (g.node_count == NODES)
         abort();
     int n = g.node_count++;
     memset(&befores[n], 0, sizeof befores[n]);
     unite(&befores[n], before);
+    nodes[n].process = process;
+    nodes[n].of_host = of_host;
     return n;
 }
 
-static int new_node(int slot)
+/* A call that another host must know about. */
+static int call_node(int process)
 {
-    struct set before = before_next(slot);
-    return *newest_of(slot) = add_node(&before);
+    int n = add_node(process, host_of(process), true);
+    with_node(host_of(process), n);
+    return n;
+}
+
+static void new_instance(int process, int slot)
+{
+    if (g.instance_count == INSTANCES)
+        abort();
+    g.instances[g.instance_count].process = process;
+    g.instances[g.instance_count].slot = slot;
+    g.instances[g.instance_count].last = -1;
+    g.instance_of[process][slot] = g.instance_count++;
+}
+
+static void make_event(int shared)
+{
+    if (g.event_count == MADE_EVENTS)
+        abort();
+    int maker = maker_of(shared);
+    g.events[g.event_count].record = -1;
+    g.events[g.event_count].last_use = call_node(maker);
+    g.opened[maker][shared] = g.newest_event[shared] = g.event_count++;
+}
+
+static void model_start(int processes, bool by_messages)
+{
+    struct set all = {{0}};
+    memset(&g, 0, sizeof g);
+    g.processes = processes;
+    g.by_messages = by_messages;
+    memset(g.local_record, -1, sizeof g.local_record);
+    memset(g.opened, -1, sizeof g.opened);
+    memset(g.serialized, -1, sizeof g.serialized);
+    for (int i = 0; i < processes; i++)
+        for (int s = 0; s < slot_count(); s++)
+            new_instance(i, nth_slot(s));
+    for (int e = 0; e < SHARED_EVENTS && processes > 1; e++)
+        make_event(e);
+    /* All begin when all are ready. */
+    for (int i = 0; i < processes; i++)
+        unite(&all, &g.host[i]);
+    for (int i = 0; i < processes; i++)
+        g.host[i] = all;
+}
+
+static int *newest_of(int process, int slot)
+{
+    return &g.instances[g.instance_of[process][slot]].last;
+}
+
+/* Returns what precedes the next work in the slot's stream: its own work, what the host has
+ * acquired, and what the legacy stream's rule and a serialized copy add. */
+static struct set before_next(int process, int slot)
+{
+    struct set s = *host_of(process);
+    with_node(&s, *newest_of(process, slot));
+    with_node(&s, g.serialized[slots[slot].device]);
+    for (int i = 0; i < g.instance_count; i++) {
+        enum sort mine = slots[slot].sort, other = slots[g.instances[i].slot].sort;
+        bool ordered =
+            (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
+        if (ordered && g.instances[i].process == process
+            && slots[slot].device == slots[g.instances[i].slot].device)
+            with_node(&s, g.instances[i].last);
+    }
+    return s;
+}
+
+static struct set all_of_device(int process, int device)
+{
+    struct set s = {{0}};
+    with_node(&s, g.serialized[device]);
+    for (int i = 0; i < g.instance_count; i++)
+        if (g.instances[i].process == process && slots[g.instances[i].slot].device == device)
+            with_node(&s, g.instances[i].last);
+    return s;
+}
+
+static int new_node(int process, int slot)
+{
+    struct set before = before_next(process, slot);
+    return *newest_of(process, slot) = add_node(process, &before, false);
 }
 
 /* ---- work that cannot begin ---- */
@@ -355,37 +516,14 @@ static void missing_edge(hazard_set hazard, int first, int second, bool either)
         (struct postponed){first, second, either, false, by_function};
 }
 
-/* Called when node `n` uses bytes [from, to) of the allocation. */
-static void use(int n, int allocation, size_t from, size_t to, bool write, int sort)
+/* Called when node `n`, or the host of the process (-1), must come after another node. `either`:
+ * or before it. */
+static void require(int process, int n, int first, bool either, hazard_set hazard)
 {
-    struct allocation *a = &g.allocations[allocation];
-    if (sort != EMPTY && to > a->bytes)
-        g.hazards |= ONLY(ACCESS_OUTSIDE_THE_ALLOCATION);
-    for (int i = a->accesses; i >= 0; i = accesses[i].next) {
-        const struct access *x = &accesses[i];
-        if (sort == EMPTY || x->sort == EMPTY || from >= x->to || x->from >= to
-            || !(write || x->write))
-            continue;
-        if (x->node == n)
-            g.hazards |= ONLY(OVERLAPPING_COPY);
-        else if (!has(&befores[n], x->node))
-            missing_edge(conflict(x->write, write), x->node, n, true);
-    }
-    if (a->allocated >= 0 && !has(&befores[n], a->allocated))
-        missing_edge(ONLY(USE_BEFORE_ALLOCATION), a->allocated, n, false);
-    if (g.access_count == ACCESSES)
-        abort();
-    accesses[g.access_count] = (struct access){n, a->accesses, from, to, sort, write};
-    a->accesses = g.access_count++;
-}
-
-/* Called when node `n`, or the host (-1), ends the life of what another node used or allocated. */
-static void must_end(hazard_set hazard, int first, int n)
-{
-    if (has(n < 0 ? &g.host : &befores[n], first))
+    if (first < 0 || has(n < 0 ? host_of(process) : &befores[n], first))
         return;
     if (n >= 0) {
-        missing_edge(hazard, first, n, false);
+        missing_edge(hazard, first, n, either);
         return;
     }
     g.hazards |= hazard;
@@ -393,14 +531,70 @@ static void must_end(hazard_set hazard, int first, int n)
     g.second = -1;
 }
 
-/* Called when node `n`, or the host (-1), frees the allocation. */
-static void end_life(int n, int allocation)
+/* Called when the process relies on a call of another. */
+static void require_told(int process, int call) { require(process, -1, call, false, NOT_TOLD); }
+
+static void add_access(struct allocation *a, struct access access)
+{
+    if (g.access_count == ACCESSES)
+        abort();
+    accesses[g.access_count] = access;
+    accesses[g.access_count].next = a->accesses;
+    a->accesses = g.access_count++;
+}
+
+/* Called when a node uses bytes [from, to) of the allocation. */
+static void use(int allocation, struct access later)
 {
     struct allocation *a = &g.allocations[allocation];
-    if (a->allocated >= 0)
-        must_end(ONLY(FREE_BEFORE_ALLOCATION), a->allocated, n);
+    bool is_owner = owner_of(allocation) == later.process;
+    if (later.sort != EMPTY && later.to > a->bytes)
+        g.hazards |= ONLY(ACCESS_OUTSIDE_THE_ALLOCATION);
+    for (int i = a->accesses; i >= 0; i = accesses[i].next) {
+        const struct access *x = &accesses[i];
+        if (later.sort == EMPTY || x->sort == EMPTY || later.from >= x->to || x->from >= later.to
+            || !(later.write || x->write))
+            continue;
+        if (x->node == later.node)
+            g.hazards |= ONLY(OVERLAPPING_COPY);
+        else
+            require(later.process, later.node, x->node, true,
+                    conflict(x->process != later.process, x->write, later.write));
+    }
+    require(later.process, later.node, a->allocated, false,
+            is_owner ? ONLY(USE_BEFORE_ALLOCATION) : ONLY(USE_BEFORE_ANOTHER_PROCESS_ALLOCATION));
+    add_access(a, later);
+}
+
+/* Called when node `n` of the process, or its host (-1), frees what it imported. Only its own
+ * accesses through this import must come before. */
+static void free_import(int process, int n, struct allocation *a)
+{
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
-        must_end(ONLY(FREE_BEFORE_THE_USE_ENDS), accesses[i].node, n);
+        if (accesses[i].process == process && accesses[i].import == a->imports[process])
+            require(process, n, accesses[i].node, false, ONLY(FREE_BEFORE_THE_USE_ENDS));
+    a->imports[process] = 0;
+    if (n >= 0)
+        add_access(a, (struct access){.node = n, .process = process, .sort = EMPTY});
+    a->import_free_call[process] = call_node(process);
+}
+
+/* Called when node `n` of the owner, or its host (-1), frees the allocation. */
+static void end_life(int process, int n, struct allocation *a)
+{
+    require(process, n, a->allocated, false, ONLY(FREE_BEFORE_ALLOCATION));
+    for (int i = a->accesses; i >= 0; i = accesses[i].next)
+        require(process, n, accesses[i].node, false,
+                accesses[i].process == process ? ONLY(FREE_BEFORE_THE_USE_ENDS)
+                                               : ONLY(FREE_BEFORE_ANOTHER_PROCESS_USE_ENDS));
+    for (int i = 0; i < g.processes; i++) {
+        if (a->imports[i]) {
+            g.hazards |= i == process ? ONLY(FREE_WHILE_THIS_PROCESS_IMPORTS)
+                                      : ONLY(FREE_WHILE_ANOTHER_PROCESS_HOLDS);
+            g.first = -1;
+        }
+        require_told(process, a->import_free_call[i]);
+    }
     a->state = FREED;
     a->freed = n;
 }
@@ -415,7 +609,21 @@ static void begin_life(int allocation, enum memory memory, int device, size_t by
                              .generation = a->generation + 1,
                              .allocated = node,
                              .freed = -1,
+                             .exported = -1,
                              .accesses = -1};
+    memset(a->import_free_call, -1, sizeof a->import_free_call);
+}
+
+static void import(const struct op *op)
+{
+    struct allocation *a = &g.allocations[op->allocation];
+    require_told(op->process, a->exported);
+    if (a->state == FREED) {
+        bool here = owner_of(op->allocation) == op->process;
+        g.hazards |= here ? ONLY(IMPORT_AFTER_THE_FREE) : ONLY(IMPORT_AFTER_ANOTHER_PROCESS_FREE);
+        g.first = -1;
+    }
+    a->imports[op->process] = ++g.import_count;
 }
 
 /* ---- memory ---- */
@@ -437,12 +645,70 @@ static bool is_of_device(int allocation)
     return !is_hosts(allocation) && !is_host_visible(&g.allocations[allocation]);
 }
 
+/* Returns whether the process has a pointer to the allocation: its own, or an imported one. */
+static bool can_use(int process, int allocation, bool imported)
+{
+    return owner_of(allocation) == process && !imported
+             ? is_alive(allocation)
+             : g.allocations[allocation].imports[process] > 0;
+}
+
+static bool has_pointer(int process, int allocation)
+{
+    return can_use(process, allocation, false) || can_use(process, allocation, true);
+}
+
 /* Returns whether a copy can have these bytes as an end: they lie in live memory, or in ordinary
  * memory. */
-static bool end_is_usable(int allocation, size_t from, size_t bytes)
+static bool end_is_usable(int process, int allocation, bool imported, size_t from, size_t bytes)
 {
     return allocation == ORDINARY
-        || (is_alive(allocation) && from + bytes <= g.allocations[allocation].bytes);
+        || (can_use(process, allocation, imported)
+            && from + bytes <= g.allocations[allocation].bytes);
+}
+
+static bool ends_are_usable(const struct op *op, size_t bytes)
+{
+    return end_is_usable(op->process, op->allocation, op->imported, op->from, bytes)
+        && end_is_usable(op->process, op->source, op->source_imported, op->source_from, bytes);
+}
+
+/* Returns whether the process imports memory of the pool of another one. */
+static bool imports_of(int process, int owner)
+{
+    for (int b = owner; b < FEW_ALLOCATIONS; b += g.processes)
+        if (g.allocations[b].imports[process])
+            return true;
+    return false;
+}
+
+/* ---- events and messages ---- */
+
+static int *record_of(const struct op *op)
+{
+    if (!is_shared(op->event))
+        return &g.local_record[op->process][op->device][op->event];
+    return &g.events[g.opened[op->process][op->event - LOCAL_EVENTS]].record;
+}
+
+/* All calls on a shared event are made one after the other, because a wait is for its newest
+ * record. */
+static void use_event(const struct op *op)
+{
+    if (!is_shared(op->event) || !g.by_messages)
+        return;
+    int event = g.opened[op->process][op->event - LOCAL_EVENTS];
+    require_told(op->process, g.events[event].last_use);
+    g.events[event].last_use = call_node(op->process);
+}
+
+/* Returns the oldest message that can be received, or -1. */
+static int next_message(int from, int to)
+{
+    for (int m = 0; m < g.sent; m++)
+        if (!g.is_received[m] && messages[m].from == from && messages[m].to == to)
+            return m;
+    return -1;
 }
 
 /* ---- the host's own loads and stores ---- */
@@ -470,7 +736,7 @@ static hazard_set judge_touch(const struct op *op, bool seen)
         const struct access *x = &accesses[i];
         bool conflicts = x->sort != EMPTY && op->from >= x->from && op->from < x->to
                       && (op->kind == STORE || x->write);
-        if (!conflicts || has(&g.host, x->node) || has_closed_gate(&befores[x->node]))
+        if (!conflicts || has(&g.host[0], x->node) || has_closed_gate(&befores[x->node]))
             continue;
         if (seen
             && (!is_whole_page(a, op->allocation, op->from, x->from, x->to)
@@ -482,7 +748,7 @@ static hazard_set judge_touch(const struct op *op, bool seen)
         g.first = x->node;
         g.second = -1;
     }
-    if (a->allocated >= 0 && !has(&g.host, a->allocated)
+    if (a->allocated >= 0 && !has(&g.host[0], a->allocated)
         && (!seen || is_whole_page(a, op->allocation, op->from, 0, a->bytes))) {
         found |= ONLY(HOST_ACCESS_BEFORE_ALLOCATION);
         g.first = a->allocated;
@@ -509,32 +775,32 @@ static bool awaited(const struct op *op, struct set *s)
     memset(s, 0, sizeof *s);
     switch (op->kind) {
     case SET_AT_ONCE:
-        *s = before_next(op->stream);
+        *s = before_next(op->process, op->stream);
         return is_hosts(op->allocation) || !is_of_device(op->allocation);
     case COPY:
-        *s = before_next(op->stream);
+        *s = before_next(op->process, op->stream);
         return op->allocation == ORDINARY || op->source == ORDINARY
             || (is_hosts(op->allocation) && is_hosts(op->source));
     case COPY_AT_ONCE:
-        *s = before_next(op->stream);
-        unite(s, &g.host);
+        *s = before_next(op->process, op->stream);
+        unite(s, host_of(op->process));
         return true;
     case FREE_BY_HOST:
     case FREE_FREED_BY_HOST:
-        *s = all_of_device(a->device);
+        *s = all_of_device(op->process, a->device);
         return a->memory != POOL && a->memory != OF_GRAPH;
     case SYNC_STREAM:
     case POLL_STREAM:
         if (slots[op->stream].sort == LEGACY)
-            *s = before_next(op->stream);
+            *s = before_next(op->process, op->stream);
         else
-            with_node(s, *newest_of(op->stream));
+            with_node(s, *newest_of(op->process, op->stream));
         with_node(s, g.serialized[slots[op->stream].device]);
         return true;
     case SYNC_EVENT:
     case POLL_EVENT:
-    case POLL_TIME: with_node(s, g.record[op->device][op->event]); return true;
-    case SYNC_DEVICE: *s = all_of_device(op->device); return true;
+    case POLL_TIME: with_node(s, *record_of(op)); return true;
+    case SYNC_DEVICE: *s = all_of_device(op->process, op->device); return true;
     case AWAIT:
     case AWAIT_ASKING: with_node(s, g.functions[function_of_flag(op->event)].node); return true;
     default: return false;
@@ -548,23 +814,22 @@ static bool tasks_are_usable(const struct plan *plan)
         size_t bytes = t->to - t->from;
         if (t->kind > TASK_COPY)
             continue;
-        if (t->allocation < ALLOCATIONS && !end_is_usable(t->allocation, t->from, bytes))
+        if (t->allocation < ALLOCATIONS && !end_is_usable(0, t->allocation, false, t->from, bytes))
             return false;
         if (t->kind == TASK_COPY && t->source < ALLOCATIONS
-            && !end_is_usable(t->source, t->source_from, bytes))
+            && !end_is_usable(0, t->source, false, t->source_from, bytes))
             return false;
     }
     return true;
 }
 
 /* Returns whether the program has what the op needs. A program from which ops were dropped may lack
- * it, and a call that would wait forever for a closed gate cannot be made. */
-static bool is_possible(const struct program *p, const struct op *op)
+ * it. */
+static bool has_needs(const struct program *p, const struct op *op)
 {
     const struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
     size_t bytes = op->to - op->from;
-    struct set s;
-    bool waits;
+    int me = op->process, shared = op->event - LOCAL_EVENTS;
     switch (op->kind) {
     case ALLOCATE: {
         int capped = 0;
@@ -573,8 +838,8 @@ static bool is_possible(const struct program *p, const struct op *op)
                 is_alive(i) && g.allocations[i].memory == POOL && g.allocations[i].pool == CAPPED;
         /* The allocator may wait for any earlier free. */
         bool may_wait = op->pool == CAPPED || (p->is_full && p->may_wait_for_free);
-        return !is_alive(op->allocation) && (op->pool != CAPPED || capped < 2)
-            && !(may_wait && any_gate_is_closed());
+        return owner_of(op->allocation) == me && !is_alive(op->allocation)
+            && (op->pool != CAPPED || capped < 2) && !(may_wait && any_gate_is_closed());
     }
     case ALLOCATE_DEVICE:
     case ALLOCATE_MANAGED:
@@ -583,11 +848,14 @@ static bool is_possible(const struct program *p, const struct op *op)
     case FILL:
     case ADD:
     case SET:
-    case FREE: return a->state == ALIVE && op->to <= a->bytes;
+    case SET_AT_ONCE:
+    case FREE:
+    case FREE_BY_HOST: return can_use(me, op->allocation, op->imported) && op->to <= a->bytes;
     case FILL_BEYOND: return a->state == ALIVE && op->to > a->bytes && op->from < a->bytes;
     case FILL_FREED:
     case SET_FREED:
-    case FREE_FREED: return a->state == FREED && op->to <= a->bytes;
+    case FREE_FREED:
+    case FREE_FREED_BY_HOST: return a->state == FREED && op->to <= a->bytes;
     case PREFETCH: return a->state == ALIVE && op->to <= a->bytes && a->memory == CUDA_MANAGED;
     case LOAD:
     case STORE:
@@ -596,28 +864,11 @@ static bool is_possible(const struct program *p, const struct op *op)
     case COPY_PEER:
     case COPY_PEER_AT_ONCE:
         return op->allocation >= 0 && op->source >= 0 && is_of_device(op->allocation)
-            && is_of_device(op->source) && end_is_usable(op->allocation, op->from, bytes)
-            && end_is_usable(op->source, op->source_from, bytes);
+            && is_of_device(op->source) && ends_are_usable(op, bytes);
     case COPY:
     case COPY_AT_ONCE:
-        if (!end_is_usable(op->allocation, op->from, bytes)
-            || !end_is_usable(op->source, op->source_from, bytes)
-            || (op->allocation == ORDINARY && op->source == ORDINARY))
-            return false;
-        break;
-    case SET_AT_ONCE:
-        if (a->state != ALIVE || op->to > a->bytes)
-            return false;
-        break;
-    case FREE_BY_HOST:
-        if (a->state != ALIVE)
-            return false;
-        break;
-    case FREE_FREED_BY_HOST:
-        if (a->state != FREED)
-            return false;
-        break;
-    case HOLD: return g.hold_count < HOLDS;
+        return ends_are_usable(op, bytes) && (op->allocation >= 0 || op->source >= 0);
+    case HOLD: return g.hold_count < HOLDS && !g.is_open[op->gate];
     case FUNCTION: return g.function_count < FUNCTIONS;
     case MAKE_GRAPH:
         return !g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
@@ -628,47 +879,68 @@ static bool is_possible(const struct program *p, const struct op *op)
         return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
             && g.function_count + PLAN_TASKS <= FUNCTIONS && g.hold_count + PLAN_TASKS <= HOLDS
             && !(p->plans[op->plan].bytes && any_gate_is_closed());
-    case POLL_TIME:
-        if (g.record[op->device][op->event] < 0)
-            return false;
-        break;
+    case EXPORT: return owner_of(op->allocation) == me && a->state == ALIVE;
+    case IMPORT_POOL: return !g.has_pool[me][op->other];
+    case DESTROY_POOL: return g.has_pool[me][op->other] && !imports_of(me, op->other);
+    case IMPORT:
+        return g.has_pool[me][owner_of(op->allocation)] && a->exported >= 0 && !a->imports[me];
+    case OPEN_EVENT:
+    case CLOSE_EVENT:
+        return is_shared(op->event) && maker_of(shared) != me
+            && (g.opened[me][shared] < 0) == (op->kind == OPEN_EVENT);
+    case RENEW_STREAM: return slots[op->stream].sort >= BLOCKING && g.instance_count < INSTANCES;
+    case RENEW_EVENT:
+        return !is_shared(op->event) || (maker_of(shared) == me && g.event_count < MADE_EVENTS);
+    case SEND: return g.sent < MESSAGES;
+    case RECEIVE: return next_message(op->other, me) >= 0;
+    case RECORD:
+    case WAIT:
+    case SYNC_EVENT:
+    case POLL_EVENT: return !is_shared(op->event) || g.opened[me][shared] >= 0;
+    case POLL_TIME: return !is_shared(op->event) && *record_of(op) >= 0;
     case AWAIT:
-    case AWAIT_ASKING:
-        if (function_of_flag(op->event) < 0)
-            return false;
-        break;
-    default: break;
+    case AWAIT_ASKING: return function_of_flag(op->event) >= 0;
+    /* What they answer is known only if the calls are made one after the other. */
+    case QUERY_EVENT: return (!is_shared(op->event) || g.opened[me][shared] >= 0) && !g.by_messages;
+    case QUERY_STREAM: return !g.by_messages;
+    default: return true;
     }
-    waits = awaited(op, &s);
-    return !waits || !has_closed_gate(&s);
+}
+
+/* Returns whether the call can be made: it has what it needs, and does not wait forever for a
+ * closed gate. */
+static bool is_possible(const struct program *p, const struct op *op)
+{
+    struct set s;
+    return has_needs(p, op) && !(awaited(op, &s) && has_closed_gate(&s));
 }
 
 /* A copy node after what its stream and, in a legacy stream, another device's puts before it. */
 static int copy_node(const struct op *op)
 {
-    struct set before = before_next(op->stream);
+    struct set before = before_next(op->process, op->stream);
     int device = slots[op->stream].device, other = 1 - device;
     bool both = slots[op->stream].sort == LEGACY && op->allocation >= 0 && op->source >= 0
              && is_of_device(op->allocation) && is_of_device(op->source)
              && g.allocations[op->allocation].device != g.allocations[op->source].device;
     if (op->kind == COPY_PEER_AT_ONCE) {
-        struct set all = all_of_device(device);
+        struct set all = all_of_device(op->process, device);
         unite(&before, &all);
-        all = all_of_device(g.allocations[op->allocation].device);
+        all = all_of_device(op->process, g.allocations[op->allocation].device);
         unite(&before, &all);
-        all = all_of_device(g.allocations[op->source].device);
+        all = all_of_device(op->process, g.allocations[op->source].device);
         unite(&before, &all);
     }
     if (both) {
-        struct set legacy = before_next(other);
+        struct set legacy = before_next(op->process, other);
         unite(&before, &legacy);
     }
-    int n = *newest_of(op->stream) = add_node(&before);
+    int n = *newest_of(op->process, op->stream) = add_node(op->process, &before, false);
     if (op->kind == COPY_PEER_AT_ONCE)
         g.serialized[device] = g.serialized[g.allocations[op->allocation].device] =
             g.serialized[g.allocations[op->source].device] = n;
     if (both)
-        with_node(&befores[new_node(other)], n);
+        with_node(&befores[new_node(op->process, other)], n);
     return n;
 }
 
@@ -676,17 +948,38 @@ static int copy_node(const struct op *op)
 static void acquire_copy(const struct op *op, int n)
 {
     bool to_hosts = is_hosts(op->allocation), from_hosts = is_hosts(op->source);
+    struct set *host = host_of(op->process);
     if (op->kind == COPY) {
         if ((to_hosts && from_hosts) || op->allocation == ORDINARY)
-            with_node(&g.host, n);
+            with_node(host, n);
     } else if (op->kind == COPY_AT_ONCE) {
         if (op->allocation != ORDINARY && op->source != ORDINARY && is_of_device(op->allocation)
             && is_of_device(op->source))
             return;
-        unite(&g.host, &befores[n]);
+        unite(host, &befores[n]);
         if (op->source != ORDINARY || op->allocation == ORDINARY || !is_of_device(op->allocation))
-            put(&g.host, n);
+            put(host, n);
     }
+}
+
+/* Returns the number of the import by which the process uses the allocation; 0: it owns it. */
+static int import_of(int process, int allocation, bool imported)
+{
+    return imported || owner_of(allocation) != process ? g.allocations[allocation].imports[process]
+                                                       : 0;
+}
+
+/* Node `n` writes the op's bytes. */
+static void write_bytes(const struct op *op, int n, int sort)
+{
+    use(op->allocation,
+        (struct access){.node = n,
+                        .process = op->process,
+                        .import = import_of(op->process, op->allocation, op->imported),
+                        .from = op->from,
+                        .to = op->to,
+                        .sort = sort,
+                        .write = true});
 }
 
 static void copy(const struct op *op)
@@ -694,24 +987,35 @@ static void copy(const struct op *op)
     int n = copy_node(op);
     size_t bytes = op->to - op->from;
     if (op->source != ORDINARY)
-        use(n, op->source, op->source_from, op->source_from + bytes, false, COPIED);
+        use(op->source,
+            (struct access){.node = n,
+                            .process = op->process,
+                            .import = import_of(op->process, op->source, op->source_imported),
+                            .from = op->source_from,
+                            .to = op->source_from + bytes,
+                            .sort = COPIED});
     if (op->allocation != ORDINARY)
-        use(n, op->allocation, op->from, op->to, true, COPIED);
+        write_bytes(op, n, COPIED);
     acquire_copy(op, n);
+}
+
+/* Returns whether the allocation was freed whose address a graph has. */
+static bool is_stale(int plan, int allocation)
+{
+    return allocation >= 0 && allocation < ALLOCATIONS
+        && (!is_alive(allocation)
+            || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
 }
 
 /* A task of a launch that uses memory. */
 static void use_in_graph(int n, int plan, int allocation, size_t from, size_t to, bool write,
                          int sort)
 {
-    bool stale =
-        allocation < ALLOCATIONS
-        && (!is_alive(allocation)
-            || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
-    if (stale || !is_alive(allocation))
+    if (is_stale(plan, allocation) || !is_alive(allocation))
         g.hazards |= ONLY(USE_AFTER_FREE);
     else
-        use(n, allocation, from, to, write, sort);
+        use(allocation,
+            (struct access){.node = n, .from = from, .to = to, .sort = sort, .write = write});
 }
 
 static void add_function(int node, int flag, int at)
@@ -734,7 +1038,7 @@ static int flag_of_task(int plan, int task) { return FUNCTIONS + plan * PLAN_TAS
 static void launch(const struct program *p, const struct op *op)
 {
     const struct plan *plan = &p->plans[op->plan];
-    int own = ALLOCATIONS + op->plan, entry = new_node(op->stream), tails[BRANCHES];
+    int own = ALLOCATIONS + op->plan, entry = new_node(0, op->stream), tails[BRANCHES];
     with_node(&befores[entry], g.graphs[op->plan].last);
     g.graphs[op->plan].launches++;
     for (int b = 0; b < BRANCHES; b++)
@@ -746,7 +1050,7 @@ static void launch(const struct program *p, const struct op *op)
         with_node(&before, tails[t->branch]);
         if (t->kind == TASK_EDGE)
             with_node(&before, tails[t->other]);
-        int n = tails[t->branch] = add_node(&before);
+        int n = tails[t->branch] = add_node(0, &before, false);
         switch (t->kind) {
         case TASK_COPY:
             use_in_graph(n, op->plan, t->source, t->source_from, t->source_from + bytes, false,
@@ -766,14 +1070,13 @@ static void launch(const struct program *p, const struct op *op)
         case TASK_ALLOCATE: {
             int freed = g.allocations[own].state == FREED ? g.allocations[own].freed : -1;
             begin_life(own, OF_GRAPH, plan->device, plan->bytes, n);
-            if (freed >= 0 && !has(&befores[n], freed))
-                missing_edge(ONLY(ALLOCATION_BEFORE_THE_FREE), freed, n, false);
+            require(0, n, freed, false, ONLY(ALLOCATION_BEFORE_THE_FREE));
             break;
         }
-        case TASK_FREE: end_life(n, own); break;
+        case TASK_FREE: end_life(0, n, &g.allocations[own]); break;
         }
     }
-    int end = new_node(op->stream);
+    int end = new_node(0, op->stream);
     for (int b = 0; b < plan->branches; b++)
         with_node(&befores[end], tails[b]);
     g.graphs[op->plan].last = end;
@@ -797,14 +1100,14 @@ static void release(int node)
 {
     for (int n = 0; n < g.node_count; n++)
         if (n == node || has(&befores[n], node))
-            unite(&befores[n], &g.host);
+            unite(&befores[n], &g.host[0]);
 }
 
 /* Judges what nothing holds up any more. Returns whether there is a hazard. */
 static bool judge_postponed(void)
 {
     bool hazard = false;
-    unite(&g.host_code, &g.host);
+    unite(&g.host_code, &g.host[0]);
     for (int i = 0; i < g.postponed_count; i++) {
         struct postponed *c = &g.postponed[i];
         if (c->settled || is_held(c->second) || (c->either && is_held(c->first)))
@@ -827,7 +1130,7 @@ static void function_has_begun(int function)
 }
 
 /* The host makes a call, so it may have read the flags. */
-static void learn_of_functions(void) { unite(&g.host, &g.host_code); }
+static void learn_of_functions(void) { unite(&g.host[0], &g.host_code); }
 
 /* A query has returned success. */
 static void query_succeeded(const struct op *op)
@@ -836,20 +1139,22 @@ static void query_succeeded(const struct op *op)
     struct set s;
     wait.kind = op->kind == QUERY_STREAM ? SYNC_STREAM : SYNC_EVENT;
     awaited(&wait, &s);
-    unite(&g.host, &s);
+    unite(host_of(op->process), &s);
 }
 
 /* Makes the op in the model. g.hazards are its hazards. Results of queries and begun host functions
  * are not known yet. */
 static void advance(const struct program *p, const struct op *op)
 {
+    int me = op->process;
+    struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
     struct set s;
     g.hazards = 0;
     g.first = g.second = -1;
     switch (op->kind) {
     case ALLOCATE:
-        begin_life(op->allocation, POOL, pools[op->pool].device, op->to, new_node(op->stream));
-        g.allocations[op->allocation].pool = op->pool;
+        begin_life(op->allocation, POOL, pools[op->pool].device, op->to, new_node(me, op->stream));
+        a->pool = op->pool;
         break;
     case ALLOCATE_DEVICE:
     case ALLOCATE_MANAGED:
@@ -859,15 +1164,13 @@ static void advance(const struct program *p, const struct op *op)
         break;
     case FILL:
     case ADD:
-    case FILL_BEYOND:
-        use(new_node(op->stream), op->allocation, op->from, op->to, true, KERNEL);
-        break;
-    case SET: use(new_node(op->stream), op->allocation, op->from, op->to, true, COPIED); break;
+    case FILL_BEYOND: write_bytes(op, new_node(me, op->stream), KERNEL); break;
+    case SET: write_bytes(op, new_node(me, op->stream), COPIED); break;
     case SET_AT_ONCE: {
-        int n = new_node(op->stream);
-        use(n, op->allocation, op->from, op->to, true, COPIED);
+        int n = new_node(me, op->stream);
+        write_bytes(op, n, COPIED);
         if (!is_of_device(op->allocation))
-            with_node(&g.host, n);
+            with_node(&g.host[0], n);
         break;
     }
     case COPY:
@@ -875,32 +1178,67 @@ static void advance(const struct program *p, const struct op *op)
     case COPY_PEER:
     case COPY_PEER_AT_ONCE: copy(op); break;
     case PREFETCH:
-        use(new_node(op->stream), op->allocation, op->from, op->from, false, EMPTY);
+        use(op->allocation, (struct access){.node = new_node(me, op->stream), .sort = EMPTY});
         break;
     case LOAD:
     case STORE: g.hazards = judge_touch(op, model_addresses); break;
-    case FUNCTION: add_function(new_node(op->stream), op->event, 1); break;
-    case HOLD: add_hold(new_node(op->stream), op->gate); break;
+    case FUNCTION: add_function(new_node(me, op->stream), op->event, 1); break;
+    case HOLD: add_hold(new_node(me, op->stream), op->gate); break;
     case LAUNCH: launch(p, op); break;
-    case FREE: end_life(new_node(op->stream), op->allocation); break;
-    case FREE_BY_HOST:
-        if (awaited(op, &s))
-            unite(&g.host, &s);
-        end_life(-1, op->allocation);
+    case FREE:
+    case FREE_BY_HOST: {
+        if (op->kind == FREE_BY_HOST && awaited(op, &s))
+            unite(host_of(me), &s);
+        int n = op->kind == FREE ? new_node(me, op->stream) : -1;
+        if (import_of(me, op->allocation, op->imported))
+            free_import(me, n, a);
+        else
+            end_life(me, n, a);
         break;
+    }
     case FILL_FREED:
     case SET_FREED: g.hazards = ONLY(USE_AFTER_FREE); break;
     case FREE_FREED:
     case FREE_FREED_BY_HOST: g.hazards = ONLY(DOUBLE_FREE); break;
     case MAKE_GRAPH: make_graph(op); break;
     case DESTROY_GRAPH: g.graphs[op->plan].made = false; break;
-    case RENEW_STREAM: new_instance(op->stream); break;
-    case RENEW_EVENT: g.record[op->device][op->event] = -1; break;
-    case RECORD: g.record[op->device][op->event] = new_node(op->stream); break;
+    case EXPORT: a->exported = call_node(me); break;
+    case IMPORT_POOL: g.has_pool[me][op->other] = true; break;
+    case DESTROY_POOL: g.has_pool[me][op->other] = false; break;
+    case IMPORT: import(op); break;
+    case OPEN_EVENT:
+        g.opened[me][op->event - LOCAL_EVENTS] = g.newest_event[op->event - LOCAL_EVENTS];
+        use_event(op);
+        break;
+    case CLOSE_EVENT: g.opened[me][op->event - LOCAL_EVENTS] = -1; break;
+    case SEND:
+        messages[g.sent].from = me;
+        messages[g.sent].to = op->other;
+        messages[g.sent++].host = *host_of(me);
+        break;
+    case RECEIVE: {
+        int message = next_message(op->other, me);
+        unite(host_of(me), &messages[message].host);
+        g.is_received[message] = true;
+        break;
+    }
+    case RENEW_STREAM: new_instance(me, op->stream); break;
+    case RENEW_EVENT:
+        use_event(op);
+        if (is_shared(op->event))
+            make_event(op->event - LOCAL_EVENTS);
+        else
+            *record_of(op) = -1;
+        break;
+    case RECORD:
+        use_event(op);
+        *record_of(op) = new_node(me, op->stream);
+        break;
     case WAIT:
+        use_event(op);
         /* Waiting for an event that was never recorded does nothing. */
-        if (g.record[op->device][op->event] >= 0)
-            with_node(&befores[new_node(op->stream)], g.record[op->device][op->event]);
+        if (*record_of(op) >= 0)
+            with_node(&befores[new_node(me, op->stream)], *record_of(op));
         break;
     case OPEN:
         for (int i = 0; i < g.hold_count; i++)
@@ -914,8 +1252,10 @@ static void advance(const struct program *p, const struct op *op)
     case POLL_STREAM:
     case POLL_EVENT:
     case POLL_TIME:
+        if (op->kind == SYNC_EVENT || op->kind == POLL_EVENT)
+            use_event(op);
         awaited(op, &s);
-        unite(&g.host, &s);
+        unite(host_of(me), &s);
         break;
     case AWAIT:
     case AWAIT_ASKING:
