@@ -1,7 +1,7 @@
 /* Ways in which two or more processes order their work on one allocation. ipc_pairs NAME is
  * correct; ipc_pairs NAME without lacks what the heading of its case names after "Without", and
  * must be reported in the process whose call comes second. What ordinary events, waits and messages
- * order is also in the programs of ipc_random. */
+ * order is also in the programs of random.c. */
 #include "../unit/ipc_pair.h"
 
 #include <stdbool.h>
