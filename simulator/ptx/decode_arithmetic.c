@@ -129,9 +129,9 @@ static void decode_operation(struct decoder *d)
     uint32_t r[OPERANDS_MAX] = {0};
     read_modifiers(d, &m);
     const struct word type = m.types[0];
-    if ((m.saturate || m.flush) && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
-        decode_refuse(d, "a float of 16 bits that is saturated or flushed");
-    } else if (m.saturate && *type.at == 's') {
+    if (m.flush && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
+        decode_refuse(d, "a float of 16 bits that is flushed");
+    } else if (m.saturate && (*type.at == 's' || word_starts(type, "f16"))) {
         append(d, &m, (struct word){"sat", 3});
         m.saturate = false;
     }

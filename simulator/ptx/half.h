@@ -136,6 +136,14 @@ ODD_SUM(double, uint64_t)
                 x != x                                       ? y                       \
                 : y != y || x > y || (x == y && !signbit(x)) ? x                       \
                                                              : y)                      \
+    HALF_BINARY(kind, type, of, min_NaN,                                               \
+                x != x || y != y                  ? x + y                              \
+                : x < y || (x == y && signbit(x)) ? x                                  \
+                                                  : y)                                 \
+    HALF_BINARY(kind, type, of, max_NaN,                                               \
+                x != x || y != y                   ? x + y                             \
+                : x > y || (x == y && !signbit(x)) ? x                                 \
+                                                   : y)                                \
     static inline uint16_t kind##_fma(uint32_t a, uint32_t b, uint32_t c)              \
     {                                                                                  \
         return of(odd_sum_##type(kind##_value(a) * kind##_value(b), kind##_value(c))); \
@@ -147,5 +155,18 @@ ODD_SUM(double, uint64_t)
     }
 HALF_OPERATIONS(half, float, half_of_float)
 HALF_OPERATIONS(bfloat, double, bfloat_of)
+
+/* One or two numbers, of which 0 takes the place of those below. A NaN of an operation has no sign.
+ */
+static inline uint32_t half_relu(uint32_t x) { return x & ~((x >> 15 & 0x10001) * 0xFFFF); }
+/* One or two halves, limited to 0 and 1. */
+static inline uint16_t half_sat_1(uint32_t x)
+{
+    return x > 0x7C00 ? 0 : x > 0x3C00 ? 0x3C00 : (uint16_t)x;
+}
+static inline uint32_t half_sat(uint32_t x)
+{
+    return half_sat_1(x & 0xFFFF) | (uint32_t)half_sat_1(x >> 16) << 16;
+}
 
 #endif

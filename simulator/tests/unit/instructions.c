@@ -142,6 +142,14 @@
     M("mov.b16 %h1, 0xFFC0; set.nan.bf16.bf16 %h0, %h1, %h1;" H, 0x3F80)                           \
     M("mov.b16 %h1, 0x7C00; set.nan.f16.f16 %h0, %h1, %h1;" H, 0)                                  \
     M("mov.b16 %h1, 0x4000; set.eq.f16.f16 %h0, %h1, %h1;" H, 0x3C00)                              \
+    M("max.NaN.f32 %r0, 0f3F800000, 0f7FC00000;" R, 0x7FFFFFFF)                                    \
+    M("max.NaN.f16x2 %r0, 0x3C007E00, 0xC0003C00;" R, 0x3C007FFF)                                  \
+    M("min.NaN.bf16x2 %r0, 0x3F807FC0, 0xC0003F80;" R, 0xC0007FFF)                                 \
+    M("fma.rn.relu.f16x2 %r0, 0x3C003C00, 0xC0003C00, 0x3C003C00;" R, 0x4000)                      \
+    M("mov.b16 %h1, 0xBF80; fma.rn.relu.bf16 %h0, %h1, %h1, %h1;" H, 0)                            \
+    M("add.sat.f16x2 %r0, 0x3C00C000, 0x3C003C00;" R, 0x3C000000)                                  \
+    M("mov.b16 %h1, 0x7E00; mul.sat.f16 %h0, %h1, %h1;" H, 0)                                      \
+    M("fma.rn.sat.f16x2 %r0, 0x38003800, 0x38003C00, 0;" R, 0x34003800)                            \
     M("tanh.approx.f16x2 %r0, 0x7C00FC00;" R, 0x3C00BC00)                                          \
     M("mov.b16 %h1, 0x7F80; tanh.approx.bf16 %h0, %h1;" H, 0x3F80)                                 \
     M("tanh.approx.bf16x2 %r0, 0xFF807F80;" R, 0xBF803F80)                                         \
