@@ -216,6 +216,25 @@ cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
     return cudaSuccess;
 }
 
+/* Documented: a hint, which the device may ignore. */
+static enum cudaFuncCache cache_config = cudaFuncCachePreferNone;
+
+cudaError_t do_cudaDeviceGetCacheConfig(struct call *call, enum cudaFuncCache *config)
+{
+    if (!config)
+        return cudaErrorInvalidValue;
+    *config = cache_config;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaDeviceSetCacheConfig(struct call *call, enum cudaFuncCache config)
+{
+    if ((unsigned)config > cudaFuncCachePreferEqual)
+        return cudaErrorInvalidValue;
+    cache_config = config;
+    return cudaSuccess;
+}
+
 cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
 {
     if (!answer)

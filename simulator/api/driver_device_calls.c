@@ -296,25 +296,6 @@ cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *con
     return cudaSuccess;
 }
 
-/* Documented: a hint, which the device may ignore. */
-static CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
-
-cudaError_t do_cuCtxGetCacheConfig(struct call *call, CUfunc_cache *config)
-{
-    if (!config)
-        return cudaErrorInvalidValue;
-    *config = cache_config;
-    return cudaSuccess;
-}
-
-cudaError_t do_cuCtxSetCacheConfig(struct call *call, CUfunc_cache config)
-{
-    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
-        return cudaErrorInvalidValue;
-    cache_config = config;
-    return cudaSuccess;
-}
-
 /* ---- peers ---- */
 
 cudaError_t do_cuCtxEnablePeerAccess(struct call *call, CUcontext peer, unsigned int flags)

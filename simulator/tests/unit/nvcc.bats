@@ -704,7 +704,7 @@ int main(int argc, char **)
     cudaMemset(a, 0, 4);
     good<<<1, 1>>>(a);
     if (argc > 1) grids<<<1, 1>>>(a);
-    if (argc > 1) cudaDeviceSetCacheConfig(cudaFuncCachePreferNone);
+    if (argc > 1) cudaFreeMipmappedArray(nullptr);
     cudaStreamDestroy(s);
     if (argc == 1) cudaFree(a);
     return 0;
@@ -726,7 +726,7 @@ schedules .SIM_SCHEDULE=late or random:1., "
     assert_line --regexp "^simulated device: checked: .* in the schedule late\.$"
     assert_line "simulated device: reported: no hazard; 1 allocation was not freed at the end."
     assert_line --regexp "^simulated device: not checked: 1 launch of a kernel that did not run to \
-its end, 1 call of a function that is not simulated \(cudaDeviceSetCacheConfig\), 1 call that"
+its end, 1 call of a function that is not simulated \(cudaFreeMipmappedArray\), 1 call that"
     assert_line --regexp "SIM_SCHEDULE=measured or random:1"
     unset SIM_SUMMARY
     run bounded ./program

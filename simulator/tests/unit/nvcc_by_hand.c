@@ -141,6 +141,10 @@ CASE(resources)
 
     IS(cudaSuccess, cudaFuncSetCacheConfig(kernel, cudaFuncCachePreferShared));
     IS(cudaErrorInvalidDeviceFunction, cudaFuncSetCacheConfig(none, cudaFuncCachePreferShared));
+    enum cudaFuncCache config;
+    IS(cudaSuccess, cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
+    IS(cudaSuccess, cudaDeviceGetCacheConfig(&config));
+    IS(cudaFuncCachePreferL1, config);
 
 #define BLOCKS(...) cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, __VA_ARGS__)
     IS(cudaSuccess, BLOCKS(kernel, 256, 0, cudaOccupancyDefault));
