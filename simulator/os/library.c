@@ -25,16 +25,24 @@ bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
     return decompress(to, bytes, from, compressed) == bytes;
 }
 
+/* The folder of the own library, with a slash. It is found before the program can leave the folder in
+ * which a relative LD_LIBRARY_PATH begins. */
+static char own_folder[PATH_MAX];
+
+__attribute__((constructor(101))) static void find_own_folder(void)
+{
+    Dl_info own;
+    char *slash = NULL;
+    if (dladdr(own_folder, &own) && realpath(own.dli_fname, own_folder))
+        slash = strrchr(own_folder, '/');
+    *(slash ? slash + 1 : own_folder) = 0;
+}
+
 void *os_load_neighbor(const char *file, const char *symbol)
 {
     NEEDS_LOCK();
-    static const char of_own_library;
-    Dl_info own;
-    char path[PATH_MAX];
-    if (!dladdr(&of_own_library, &own) || !realpath(own.dli_fname, path))
-        return NULL;
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, (size_t)(path + sizeof path - name), "%s", file);
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s%s", own_folder, file);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return library ? dlsym(library, symbol) : NULL;
 }

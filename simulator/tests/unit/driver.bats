@@ -196,6 +196,28 @@ END
     assert_line "0 1"
 }
 
+@test "a program that leaves the folder of a relative LD_LIBRARY_PATH can load a module" {
+    cat >program.c <<'END'
+#include <cuda.h>
+#include <unistd.h>
+int main(void)
+{
+    CUcontext context;
+    CUmodule module;
+    CUfunction function;
+    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context)
+        || chdir("/") || cuModuleLoadData(&module, ".version 7.0\n.target sm_70\n"
+                ".address_size 64\n.visible .entry empty() { ret; }")
+        || cuModuleGetFunction(&function, module, "empty")
+        || cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) || cuCtxSynchronize();
+}
+END
+    gcc program.c -isystem "$ROOT/build/cuda/include" "$ROOT/build/simulator/libcuda.so.1" \
+        -o program
+    ln -s "$ROOT/build/simulator" libraries
+    LD_LIBRARY_PATH=libraries exits 0 ./program
+}
+
 @test "a program linked with NVRTC gets PTX where it asks for machine code, which cannot run" {
     # A library of two sizes and two texts stands in for NVRTC.
     cat >nvrtc.c <<'END'
