@@ -214,8 +214,12 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
     if (!pointer)
         return cudaSuccess;
     struct pinned *p = pinned_at(pointer, false);
-    if (!p)
-        return memory_host_has(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
+    if (!p && !memory_host_has(pointer, 1))
+        return refuse_free(call, pointer);
+    if (!p) {
+        failed_call_because("%p is not what an allocation of pinned memory has returned", pointer);
+        return cudaErrorInvalidValue;
+    }
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
     virtual_now += (time_ns)((double)p->bytes / (double)MiB * 86e3);

@@ -50,6 +50,8 @@ static bool is_work(const char *call)
     static const char *const begins[] = {"cudaMemcpy",
                                          "cudaMemset",
                                          "cudaLaunch",
+                                         "cudaGraphAdd",
+                                         "cudaGraphInstantiate",
                                          "cudaGraphLaunch",
                                          "cudaMalloc",
                                          "cudaFree",
@@ -58,6 +60,8 @@ static bool is_work(const char *call)
                                          "cuMemcpy",
                                          "cuMemset",
                                          "cuLaunch",
+                                         "cuGraphAdd",
+                                         "cuGraphInstantiate",
                                          "cuGraphLaunch",
                                          "cuMemAlloc",
                                          "cuMemFree",
@@ -65,7 +69,8 @@ static bool is_work(const char *call)
                                          "cuStreamWaitEvent",
                                          "cuMemMap",
                                          "cuMemSetAccess",
-                                         "cudaStreamEndCapture"};
+                                         "cudaStreamEndCapture",
+                                         "cuStreamEndCapture"};
     for (size_t n = 0; n < sizeof begins / sizeof *begins; n++)
         if (!strncmp(call, begins[n], strlen(begins[n])))
             return true;

@@ -806,7 +806,7 @@ shared a block of store has 102400 bytes of shared memory, and may have 49152
 function returned cudaErrorNotPermitted and did nothing: a host function must not make CUDA calls.
 CASES
     # On other processors than x86-64, each result counts as looked at.
-    for case in memset twice free; do
+    for case in memset twice free free_host node; do
         exits 0 ./refused ${case}_looked
         assert_output ""
         [ "$(uname -m)" = x86_64 ] || continue

@@ -88,6 +88,23 @@ RESULT(free_unseen)
     cudaFree(a + 1);
     return 0;
 }
+RESULT(free_host_unseen)
+{
+    cudaFreeHost(a);
+    return 0;
+}
+RESULT(free_host_looked) { return cudaFreeHost(a) == cudaSuccess; }
+RESULT(node_unseen)
+{
+    cudaGraphNode_t node;
+    cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0);
+    return 0;
+}
+RESULT(node_looked)
+{
+    cudaGraphNode_t node;
+    return cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0) == cudaSuccess;
+}
 RESULT(free_looked)
 {
     if (cudaFree(a + 1))
