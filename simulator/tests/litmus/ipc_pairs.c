@@ -256,28 +256,6 @@ EXPORTS(waited_after_the_record)
     go();
 }
 
-/* Both add in turn, and send a message. Without: the importer does not wait for its add before its
- * message. */
-IMPORTS(added_in_turn)
-{
-    wait_for_go();
-    OK(launch_add(data, 1, count, s));
-    if (!without)
-        OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
-}
-
-EXPORTS(added_in_turn)
-{
-    OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
-    OK(launch_add(data, 1, count, s));
-    OK(cudaStreamSynchronize(s));
-    go();
-}
-
 /* The importer's event comes after its free, and the exporter waits for it before its own. */
 static void free_in_turn(bool records_last, bool waits)
 {
@@ -358,84 +336,6 @@ CASE(host_elsewhere)
         OK(cudaDeviceSynchronize());
         go();
     }
-}
-
-/* A pipeline: the importer's stream waits for the exporter's event and adds; the exporter reads the
- * sum in its copy stream. Without: the importer's host does not wait for its stream before the
- * message. */
-CASE(pipeline)
-{
-    if (importer) {
-        import();
-        await_record();
-        OK(launch_add(data, 1, count, s));
-        OK(cudaFreeAsync(data, s));
-        if (!without)
-            OK(cudaStreamSynchronize(s));
-        go();
-        wait_for_go();
-        OK(cudaStreamSynchronize(s));
-        OK(cudaMemPoolDestroy(pool));
-    } else {
-        static int h[MiB / sizeof(int)];
-        cudaStream_t copy = new_stream();
-        share();
-        send_record();
-        wait_for_go();
-        OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, copy));
-        OK(cudaStreamSynchronize(copy));
-        if (h[5] != 8 && !without)
-            _exit(6);
-        OK(cudaFreeAsync(data, copy));
-        OK(cudaDeviceSynchronize());
-        OK(cudaMemPoolDestroy(pool));
-        go();
-    }
-}
-
-/* The exporter fills and records. A second process's host waits for the event and sends a message
- * to a third process, which uses the memory. Without: the second's host does not wait. `third`:
- * this process is it; `exporter`: the socket to the exporter, which the second and the third use in
- * turn. */
-static int third, exporter;
-
-CASE(second_to_third)
-{
-    if (!importer) {
-        pool = pool_to_share();
-        OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
-        OK(launch_fill(data, 7, count, s));
-        send_record();
-        send_block(pool, data);
-        exporter_ends();
-    } else if (third) {
-        wait_for_go();
-        channel = exporter;
-        import();
-        OK(launch_add(data, 1, count, s));
-        importer_ends();
-        return;
-    } else {
-        int to_third = channel;
-        channel = exporter;
-        cudaEvent_t ready = receive_event();
-        channel = to_third;
-        if (!without)
-            OK(cudaEventSynchronize(ready));
-        go();
-        int status = child_status();
-        if (status)
-            _exit(status);
-    }
-}
-
-/* The importer splits once more. */
-static void split_third(const char *name)
-{
-    if (!importer || strcmp(name, "second_to_third"))
-        return;
-    exporter = channel;
-    third = split();
 }
 
 /* ---- an access that outlives its import or pool ---- */
@@ -635,7 +535,6 @@ CASE(many_importers)
 /* Starts the twenty. */
 static void split_more(const char *name)
 {
-    split_third(name);
     if (importer || strcmp(name, "many_importers"))
         return;
     for (int i = 0; i < MORE; i++) {
