@@ -702,7 +702,7 @@ static void make_program(struct program *p, unsigned seed, bool has_several)
     p->is_full = !has_several && roll(6) == 0;
     p->has_half = roll(2);
     p->may_wait_for_free = roll(2);
-    careless = sort < 6 ? 8 : 0;
+    careless = sort < 6 ? 9 : 0;
     if (has_several) {
         careless = sort >= 4 && sort < 7 ? ONE_OF(4, 10, 25) : 0;
         calls = 10 + roll(roll(4) ? 50 : 110);
