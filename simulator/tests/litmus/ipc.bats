@@ -3,44 +3,30 @@
 # allocation, each run by two or three real processes.
 
 load ../../../tests/suite
+load ../unit/programs
 
 # Those that lack nothing.
 CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_function rounds
     imported_twice)
 
+PROGRAMS=$ROOT/build/simulator/simulator/tests/litmus
+
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/litmus/{ipc_pairs,random}
 }
 
-setup() {
-    unset "${!SIM_@}"
-    export SIM_CHECK=leaks
-    at build/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-at() { export LD_LIBRARY_PATH=$ROOT/$1 programs=$ROOT/$1/simulator/tests/litmus; }
-
 # sanitized KIND: the same programs, with the simulated device, under a sanitizer
 sanitized() {
-    make -s -C "$ROOT" BACKEND=simulator SANITIZE="$1" \
-        "build/simulator-${1//,/-}/simulator/tests/litmus/ipc_pairs"
-    at "build/simulator-${1//,/-}"
-}
-
-# ends "CASE..." STATUS: runs one case, which must end in time with this status
-ends() {
-    # shellcheck disable=SC2086 # a case may have two words
-    run bounded "$programs/ipc_pairs" $1
-    [ "$status" = "$2" ] ||
-        miss "ipc_pairs $1, ${SIM_SCHEDULE:-measured}: exit status $status, expected $2." "$output"
+    make_sanitized "$1" simulator/tests/litmus/ipc_pairs
+    export LD_LIBRARY_PATH=$ROOT/build/simulator-${1//,/-}
+    PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/litmus
 }
 
 # silent CASE...: nothing is reported, nor printed
 silent() {
     local one
     for one in "$@"; do
-        ends "$one" 0 || return
+        exits 0 "$PROGRAMS/ipc_pairs" "$one" || return
         [ "$output" = "" ] ||
             miss "ipc_pairs $one, ${SIM_SCHEDULE:-measured}: it prints:" "$output" || return
     done
@@ -50,9 +36,9 @@ silent() {
 # under each schedule; once: and in no other report
 pair() {
     local schedule
-    for schedule in measured instant late random:1; do
+    for schedule in "${SCHEDULES[@]}"; do
         SIM_SCHEDULE=$schedule silent "$1" || return
-        SIM_SCHEDULE=$schedule ends "$1 without" 3 || return
+        exits 3 env SIM_SCHEDULE="$schedule" "$PROGRAMS/ipc_pairs" "$1" without || return
         assert_output --regexp "$2" || return
         [ -z "${3:-}" ] || [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] ||
             miss "ipc_pairs $1 without, $schedule: more than one report." "$output" || return
@@ -113,7 +99,7 @@ process [0-9]+ \(cudaFreeAsync, its stream 1\)" once
     local part count=${TEST_LONG:+120} parts=()
     count=$((${COUNT:-${count:-40}} / 4))
     for part in 0 1 2 3; do
-        "$programs/random" processes $((1 + part * count)) $count >"part.$part" 2>&1 &
+        "$PROGRAMS/random" processes $((1 + part * count)) $count >"part.$part" 2>&1 &
         parts+=($!)
     done
     for part in 0 1 2 3; do

@@ -35,7 +35,6 @@
 #include "random_process.h"
 #include "random_programs.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
