@@ -79,23 +79,22 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d) $(PTX_OBJECTS:.o=.d))
 
-# calls.inc and driver_calls.inc are the lists of calls with their parameters. The header that is
-# made for a file of calls stays as it is where a change of the lists does not concern it.
+# calls.inc and driver_calls.inc are the lists of calls with their parameters. The prototypes of one
+# file of calls stay as they are where a change of the lists does not concern them.
 CALLS := $(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc)
 $(filter $(SIMULATOR)/objects/api/%,$(OBJECTS)): | $(CALLS)
-$(patsubst simulator/%.c,$(SIMULATOR)/%.h,$(wildcard simulator/api/*_calls.c)): $(CALLS) ;
+$(patsubst simulator/api/%.c,$(SIMULATOR)/%.inc,$(wildcard simulator/api/*_calls.c)): $(CALLS) ;
 $(CALLS): $(SIMULATOR)/%.inc: simulator/api/%.def \
 		simulator/api/calls.awk simulator/api/declarations.h lessons/kernels.h \
 		simulator/user_kernels.h build/cuda/found
-	@mkdir -p $(@D)/api $@.new
+	@mkdir -p $@.new
 	@printf '#include %s\n' '"api/declarations.h"' '<cuda.h>' | \
 		$(CC) -E -P -x c -D__CUDA_API_VERSION_INTERNAL -Ilessons -Isimulator \
 			-isystem build/cuda/include - | \
-		awk -f simulator/api/calls.awk -v headers=$@.new RS=';' - RS='\n' list=1 $< \
-			>$@.new/$(@F) && \
-		for file in $@.new/*.h; do \
-			cmp -s $$file $(@D)/api/$${file##*/} || mv $$file $(@D)/api; \
-		done && mv $@.new/$(@F) $@ && rm -r $@.new
+		awk -f simulator/api/calls.awk -v folder=$@.new RS=';' - RS='\n' list=1 $< >$@.$$$$ && \
+		for file in $@.new/*_calls.inc; do \
+			cmp -s $$file $(@D)/$${file##*/} || mv $$file $(@D); \
+		done && rm -r $@.new && mv $@.$$$$ $@
 
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: those that the headers
 # declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def. driver_unmodeled.inc

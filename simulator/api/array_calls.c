@@ -1,8 +1,8 @@
 /* CUDA arrays, and copies of their rows. Copies of several slices are in api/rows_calls.c. */
 #include "api/array.h"
-#include "api/array_calls.h"
+#include "array_calls.inc"
 #include "api/copies.h"
-#include "api/memory_calls.h"
+#include "memory_calls.inc"
 #include "graph/capture.h"
 #include "mem/device.h"
 #include "os/os.h"

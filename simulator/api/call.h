@@ -3,8 +3,8 @@
  *
  *   cudaX(...)  ->  call_enter  ->  do_cudaX(&call, ...)  ->  call_leave
  *
- * do_cudaX checks its arguments, makes a call into the rooms below, and returns the error. It is
- * declared in a header that is named as its file and that calls.awk makes.
+ * do_cudaX checks its arguments, makes a call into the rooms below, and returns the error. Its
+ * prototype is in a file of the same name as its own, such as pool_calls.inc (calls.awk).
  *
  * call_enter takes the lock and call_leave releases it. Everything here that is called between them
  * needs the lock. A struct call belongs to its entry point and ends with it, so pointers to it do

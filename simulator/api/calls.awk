@@ -1,6 +1,6 @@
 # Writes calls.inc: the calls of a list, calls.def or driver_calls.def, with the parameters that a
 # header declares. Its input is the preprocessed header, then -v list=1, then the list. Also writes
-# a header into the folder `headers` for each file that a heading of the list names. It declares the
+# a file into `folder` for each source file that a heading of the list names: the prototypes of the
 # functions that do the work of the calls below the heading.
 #
 #   CALL(name, cost, flags)          ->  CALL(streams, name, ..., parameters, work, arguments)
@@ -55,10 +55,10 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
 # Declares the function that does the work of a call.
 function declare(symbol, work)
 {
-    if (!begun[header]++)
+    if (!begun[prototypes]++)
         printf("#pragma once\n#include \"api/%s.h\"\n",
-               header ~ /driver_/ ? "driver" : "call") >header
-    print "cudaError_t do_" symbol work ";" >header
+               prototypes ~ /driver_/ ? "driver" : "call") >prototypes
+    print "cudaError_t do_" symbol work ";" >prototypes
 }
 !list {
     if (match($0, /(cudaError_t|CUresult)[ \n]+[A-Za-z_0-9]+\(/)) {
@@ -116,7 +116,7 @@ function declare(symbol, work)
     next
 }
 match($0, /\(api\/[a-z_]+\.c/) {
-    header = headers "/" substr($0, RSTART + 5, RLENGTH - 6) "h"
+    prototypes = folder "/" substr($0, RSTART + 5, RLENGTH - 6) "inc"
 }
 # OTHER of calls.def is for the list of unmodeled functions alone.
 /^#|^NVCC\(|^OTHER\(.*,/

@@ -1,7 +1,7 @@
 /* Calls for stream capture. */
 #include "graph/capture.h"
 
-#include "api/capture_calls.h"
+#include "capture_calls.inc"
 #include "api/graph_arguments.h"
 #include "os/os.h"
 

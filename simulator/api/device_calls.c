@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/context.h"
-#include "api/device_calls.h"
+#include "device_calls.inc"
 #include "check/checker.h"
 #include "mem/device.h"
 #include "mem/memory.h"

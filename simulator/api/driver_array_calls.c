@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "api/array.h"
-#include "api/array_calls.h"
-#include "api/driver_array_calls.h"
-#include "api/texture_calls.h"
+#include "array_calls.inc"
+#include "driver_array_calls.inc"
+#include "texture_calls.inc"
 #include "os/os.h"
 #include "run/texture_object.h"
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/device_calls.h"
-#include "api/driver_device_calls.h"
+#include "device_calls.inc"
+#include "driver_device_calls.inc"
 #include "mem/device.h"
 #include "os/os.h"
 

@@ -3,9 +3,9 @@
 
 #include "api/array.h"
 #include "api/copies.h"
-#include "api/driver_memory_calls.h"
-#include "api/graph_calls.h"
-#include "api/memory_calls.h"
+#include "driver_memory_calls.inc"
+#include "graph_calls.inc"
+#include "memory_calls.inc"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "mem/virtual_memory.h"

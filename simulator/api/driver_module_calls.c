@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/driver_module_calls.h"
-#include "api/graph_calls.h"
-#include "api/launch_calls.h"
+#include "driver_module_calls.inc"
+#include "graph_calls.inc"
+#include "launch_calls.inc"
 #include "api/launches.h"
 #include "base/handle.h"
 #include "base/hazards.h"

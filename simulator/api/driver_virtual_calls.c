@@ -2,7 +2,7 @@
  * probe-virtual.txt. No call waits for work. */
 #include <string.h>
 
-#include "api/driver_virtual_calls.h"
+#include "driver_virtual_calls.inc"
 #include "base/settings.h"
 #include "mem/device.h"
 #include "mem/virtual_memory.h"

@@ -2,7 +2,7 @@
 #include "graph/graph.h"
 
 #include "api/graph_arguments.h"
-#include "api/graph_calls.h"
+#include "graph_calls.inc"
 #include "base/hazards.h"
 #include "check/checker.h"
 #include "graph/dispatch.h"

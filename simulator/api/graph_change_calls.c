@@ -2,7 +2,7 @@
  * A change of an executable graph affects later launches but not its graph, and a change of a graph
  * does not affect its executable graphs (documented). */
 #include "api/graph_arguments.h"
-#include "api/graph_change_calls.h"
+#include "graph_change_calls.inc"
 #include "check/checker.h"
 #include "graph/graph_update.h"
 #include "graph/kernel_node.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "api/graph_arguments.h"
-#include "api/graph_dot_calls.h"
+#include "graph_dot_calls.inc"
 #include "graph/graph.h"
 #include "graph/graph_memory.h"
 

@@ -2,7 +2,7 @@
 #include "graph/graph_exec.h"
 
 #include "api/graph_arguments.h"
-#include "api/graph_exec_calls.h"
+#include "graph_exec_calls.inc"
 #include "base/hazards.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"

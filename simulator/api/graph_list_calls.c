@@ -2,7 +2,7 @@
 #include "graph/graph.h"
 
 #include "api/graph_arguments.h"
-#include "api/graph_list_calls.h"
+#include "graph_list_calls.inc"
 #include "os/os.h"
 
 /* ---- lists ---- */

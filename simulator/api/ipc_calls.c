@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/ipc_calls.h"
+#include "ipc_calls.inc"
 #include "base/fatal.h"
 #include "base/handle.h"
 #include "base/settings.h"

@@ -1,7 +1,7 @@
 /* Calls that launch kernels: the device code of the lessons, for the CPU, with the same functions
  * as lessons/kernels.cu; and a program's own kernels. */
 #include "api/graph_arguments.h"
-#include "api/kernel_calls.h"
+#include "kernel_calls.inc"
 #include "graph/dispatch.h"
 #include "os/os.h"
 

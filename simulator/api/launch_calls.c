@@ -1,5 +1,5 @@
 /* Calls that launch kernels built by nvcc, and queries about kernels. */
-#include "api/launch_calls.h"
+#include "launch_calls.inc"
 #include "api/launches.h"
 #include "graph/dispatch.h"
 #include "mem/device.h"

@@ -1,7 +1,7 @@
 /* Pools by location, managed memory, prefetches, advice, and queries about ranges. Source:
  * simulator/tests/facts/probe-pools.txt and, where that has nothing, the comments of the CUDA 13.0
  * header. */
-#include "api/location_calls.h"
+#include "location_calls.inc"
 #include "check/checker.h"
 #include "graph/capture.h"
 #include "mem/device.h"

@@ -1,6 +1,6 @@
 /* cudaMalloc, pinned memory, memsets, copies, and pointer attributes. */
 #include "api/copies.h"
-#include "api/memory_calls.h"
+#include "memory_calls.inc"
 #include "base/settings.h"
 #include "check/failed_call.h"
 #include "graph/dispatch.h"

@@ -1,6 +1,6 @@
 /* Memory pools: allocations and frees in the order of a stream, and the creation, attributes, and
  * access of pools. */
-#include "api/pool_calls.h"
+#include "pool_calls.inc"
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/checker.h"

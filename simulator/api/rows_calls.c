@@ -1,7 +1,7 @@
 /* Calls that copy and set rows, and slices of rows. */
 #include "api/array.h"
 #include "api/copies.h"
-#include "api/rows_calls.h"
+#include "rows_calls.inc"
 #include "os/os.h"
 
 /* ---- rows ---- */

@@ -1,5 +1,5 @@
 /* Streams, events, and host functions. */
-#include "api/stream_calls.h"
+#include "stream_calls.inc"
 #include "check/event_waits.h"
 #include "check/failed_call.h"
 #include "graph/dispatch.h"

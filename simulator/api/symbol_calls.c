@@ -1,6 +1,6 @@
 /* Calls for variables of device code, each identified by its address in the program. */
 #include "api/copies.h"
-#include "api/symbol_calls.h"
+#include "symbol_calls.inc"
 #include "mem/device.h"
 #include "module/registry.h"
 #include "run/device_variable.h"

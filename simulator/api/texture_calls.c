@@ -1,6 +1,6 @@
 /* Texture and surface objects. Measured (kernels-texture_words.txt): the errors. */
 #include "api/array.h"
-#include "api/texture_calls.h"
+#include "texture_calls.inc"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"

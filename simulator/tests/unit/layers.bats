@@ -25,7 +25,7 @@ includes() {
         }
         # These are outside the rooms: two are for programs, and the lists are generated.
         $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ { next }
-        $2 ~ /^(driver_)?(calls|unmodeled|errors)\.inc$/ { next }
+        $2 ~ /^[a-z_]+\.inc$/ { next }
         {
             split($1, from, "/")
             split($2, to, "/")
