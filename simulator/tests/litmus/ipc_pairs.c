@@ -26,8 +26,7 @@ static void import(void) { data = receive_block(&pool); }
  * after a message from the importer. */
 static void importer_ends(void)
 {
-    OK(cudaFreeAsync(data, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(data);
     go();
     wait_for_go();
     OK(cudaMemPoolDestroy(pool));
@@ -36,8 +35,7 @@ static void importer_ends(void)
 static void exporter_ends(void)
 {
     wait_for_go();
-    OK(cudaFreeAsync(data, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(data);
     OK(cudaMemPoolDestroy(pool));
     go();
 }
@@ -280,8 +278,7 @@ static void free_in_turn(bool records_last, bool waits)
     cudaEvent_t done = receive_event();
     if (waits)
         OK(cudaStreamWaitEvent(s, done, 0));
-    OK(cudaFreeAsync(data, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(data);
     OK(cudaMemPoolDestroy(pool));
     go();
 }
@@ -307,8 +304,7 @@ CASE(freed_at_the_end)
     OK(cudaStreamSynchronize(s));
     go();
     int status = child_status();
-    OK(cudaFreeAsync(data, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(data);
     exit(status);
 }
 
@@ -521,8 +517,7 @@ CASE(many_importers)
     wait_for_go();
     each_sends_and_waits(send_data);
     each_sends_and_waits(go);
-    OK(cudaFreeAsync(data, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(data);
     for (int i = 0; i < MORE; i++) {
         channel = more[i];
         go();

@@ -161,7 +161,7 @@ are$says"
 
 # bats test_tags=long
 @test "driver API: the address sanitizer finds no lost memory of modules" {
-    make_sanitized address,undefined simulator/tests/unit/driver
+    make_sanitized address,undefined libptx.so simulator/tests/unit/driver
     PROGRAMS=$ROOT/build/simulator-address-undefined/simulator/tests/unit
     as_expected driver kernel_nodes "$SUMS"
     as_expected driver unloaded "" ordered

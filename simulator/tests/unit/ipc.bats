@@ -360,7 +360,7 @@ ends() {
 
 # bats test_tags=long
 @test "address and undefined behaviour sanitizers find nothing" {
-    make_sanitized address,undefined simulator/tests/unit/ipc_cases
+    make_sanitized address,undefined libptx.so simulator/tests/unit/ipc_cases
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
     export PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/unit

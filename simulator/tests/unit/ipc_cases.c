@@ -39,8 +39,7 @@ CASE(import_freed)
         send_bytes(&data, sizeof data);
         done = receive_event();
         OK(cudaStreamWaitEvent(s, done, 0));
-        OK(cudaFreeAsync(block, s));
-        OK(cudaStreamSynchronize(s));
+        free_block(block);
         go();
         return;
     }
@@ -74,8 +73,7 @@ CASE(entries)
         receive_bytes(&data, sizeof data);
         go();
         wait_for_go();
-        OK(cudaFreeAsync(all[0], s));
-        OK(cudaStreamSynchronize(s));
+        free_block(all[0]);
         go();
         wait_for_go();
         /* Another allocation has its entry. */
@@ -83,8 +81,7 @@ CASE(entries)
         receive_bytes(&data, sizeof data);
         OK(cudaMemPoolImportPointer(&all[1], pool, &data));
         OK(cudaMemsetAsync(all[1], 2, BYTES, s));
-        OK(cudaFreeAsync(all[1], s));
-        OK(cudaStreamSynchronize(s));
+        free_block(all[1]);
         go();
         return;
     }
@@ -132,8 +129,7 @@ static void accesses(int importer, int late)
         char *imported = receive_block(&pool);
         if (late)
             OK(cudaMemsetAsync(imported, 2, 1, s));
-        OK(cudaFreeAsync(imported, s));
-        OK(cudaStreamSynchronize(s));
+        free_block(imported);
         go();
         return;
     }
@@ -165,8 +161,7 @@ static void accesses(int importer, int late)
     wait_for_go();
     OK(cudaFreeAsync(block, s));
     OK(cudaFreeAsync(other, s));
-    OK(cudaFreeAsync(third, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(third);
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -189,8 +184,7 @@ CASE(taken_place)
         if (second != block)
             _exit(6);
         OK(cudaMemsetAsync(second, 1, MiB / 2, s));
-        OK(cudaFreeAsync(second, s));
-        OK(cudaStreamSynchronize(s));
+        free_block(second);
         go();
         wait_for_go();
         return;
@@ -216,8 +210,7 @@ CASE(taken_place)
     go();
     for (int i = 0; i < KEPT - 1; i++)
         OK(cudaFreeAsync(all[i], s));
-    OK(cudaFreeAsync(second, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(second);
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -253,7 +246,7 @@ static void exporter_dies(int importer, int synchronize)
        synchronize ? cudaEventSynchronize(ready) : cudaStreamSynchronize(s));
     IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
     puts("the wait ended");
-    _exit(0);
+    _exit(wrong);
 }
 
 CASE(exporter_dies_stream) { exporter_dies(importer, 0); }
@@ -270,7 +263,7 @@ CASE(exporter_fails)
         IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
         puts("the wait ended");
         go();
-        _exit(0);
+        _exit(wrong);
     }
     cudaMemPool_t pool = pool_to_share();
     uint64_t none = 0;
@@ -284,7 +277,7 @@ CASE(exporter_fails)
     IS(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
     go();
     wait_for_go();
-    exit(child_status());
+    exit(wrong | child_status());
 }
 
 /* The importer dies before it says that it is done, or while it has the block. The exporter frees,
@@ -307,10 +300,9 @@ static void importer_dies(int importer, int recorded)
         if (recorded) {
             IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
             puts("the wait ended");
-            _exit(0);
+            _exit(wrong);
         }
-        OK(cudaFreeAsync(block, s));
-        OK(cudaStreamSynchronize(s));
+        free_block(block);
         OK(cudaMemPoolDestroy(pool));
         puts("freed");
         exit(0);
@@ -406,8 +398,7 @@ CASE(host_pool)
         if (block[count - 1] != 8)
             _exit(7);
     }
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(block);
     OK(cudaMemPoolDestroy(pool));
     if (importer)
         go();
@@ -501,8 +492,7 @@ static void ask_rules(void)
     unshared_memory();
     events();
     OK(cudaFreeAsync(q, s));
-    OK(cudaFreeAsync(a, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(a);
     OK(cudaMemPoolDestroy(p));
     close(fd);
 }
@@ -565,8 +555,7 @@ CASE(pool_limited)
     OK(cudaFreeAsync(a, s));
     OK(cudaMallocFromPoolAsync(&b, MiB, p, s));
     OK(cudaFreeAsync(b, s));
-    OK(cudaFreeAsync(c, s));
-    OK(cudaStreamSynchronize(s));
+    free_block(c);
 }
 
 /* ---- memory of cudaMalloc ---- */
@@ -581,6 +570,15 @@ static void send_memory(const void *memory)
     cudaIpcMemHandle_t handle;
     OK(cudaIpcGetMemHandle(&handle, (void *)memory));
     send_bytes(&handle, sizeof handle);
+}
+
+/* Exports a new MiB with the value 7. */
+static void share_memory(void)
+{
+    OK(cudaMalloc((void **)&data, MiB));
+    OK(cudaMemset(data, 7, MiB));
+    OK(cudaDeviceSynchronize());
+    send_memory(data);
 }
 
 static cudaIpcMemHandle_t receive_handle(void)
@@ -708,10 +706,7 @@ static void found_late(int importer, char how)
             _exit(6);
         close_memory();
     } else {
-        OK(cudaMalloc((void **)&data, MiB));
-        OK(cudaMemset(data, 7, MiB));
-        OK(cudaDeviceSynchronize());
-        send_memory(data);
+        share_memory();
         wait_for_go();
         ready = shared_event();
         OK(launch_hold(gate, s));
@@ -748,10 +743,7 @@ CASE(late_acquired)
         go();
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    OK(cudaMemset(data, 7, MiB));
-    OK(cudaDeviceSynchronize());
-    send_memory(data);
+    share_memory();
     wait_for_go();
     launch_one(data, 2);
     go();
@@ -774,9 +766,7 @@ CASE(free_first)
         close_memory();
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    OK(cudaMemset(data, 7, MiB));
-    send_memory(data);
+    share_memory();
     wait_for_go();
     OK(cudaFree(data));
     go();
@@ -797,10 +787,7 @@ CASE(free_unordered)
         OK(cudaFreeHost(h));
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    OK(cudaMemset(data, 7, MiB));
-    OK(cudaDeviceSynchronize());
-    send_memory(data);
+    share_memory();
     wait_for_go();
     OK(cudaFree(data));
     go();
@@ -828,8 +815,7 @@ CASE(open_freed)
         return;
     }
     OK(cudaMalloc(&neighbor, MiB));
-    OK(cudaMalloc((void **)&data, MiB));
-    send_memory(data);
+    share_memory();
     OK(cudaFree(data));
     OK(cudaMalloc(&second, MiB / 2));
     if (second != (void *)data)
@@ -858,8 +844,7 @@ CASE(close_in_use)
         go();
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    send_memory(data);
+    share_memory();
     wait_for_go();
     expect_bytes(data, 8, MiB);
     OK(cudaFree(data));
@@ -871,8 +856,7 @@ CASE(never_closed)
         data = open_memory();
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    send_memory(data);
+    share_memory();
     int status = child_status();
     OK(cudaFree(data));
     OK(cudaStreamDestroy(s));
@@ -908,7 +892,7 @@ CASE(exporter_ended)
     IS(cudaErrorInvalidResourceHandle, OPEN(&memory, second));
     puts("the handles open nothing more");
     OK(cudaStreamDestroy(s));
-    exit(0);
+    exit(wrong);
 }
 
 /* ---- what the memory contains ---- */
@@ -1039,8 +1023,7 @@ CASE(out_of_reach)
         return;
     }
     OK(cudaSetDevice(1));
-    OK(cudaMalloc((void **)&data, MiB));
-    send_memory(data);
+    share_memory();
     int status = child_status();
     OK(cudaFree(data));
     OK(cudaStreamDestroy(s));
@@ -1094,8 +1077,7 @@ CASE(many_opens)
         go();
         return;
     }
-    OK(cudaMalloc((void **)&data, MiB));
-    send_memory(data);
+    share_memory();
     free_memory();
 }
 

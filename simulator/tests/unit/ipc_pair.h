@@ -4,42 +4,16 @@
 #define IPC_PAIR_H
 
 #define _GNU_SOURCE
-#include <cuda_runtime_api.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../cases.h"
 #include "../facts/messages.h"
+#include "expect.h"
 #include "kernels.h"
-
-#define MiB ((size_t)1 << 20)
-
-/* The call succeeds, or the process ends with status 4. */
-#define OK(call)           ok(__FILE__, __LINE__, #call, (call))
-#define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 
 static int child;    /* the exporter's: the importer's pid */
 static int importer; /* true in the importer, which is the child */
 static cudaStream_t s;
-
-static inline void is(const char *file, int line, const char *call, cudaError_t got,
-                      cudaError_t expected)
-{
-    if (got == expected)
-        return;
-    fprintf(stderr, "%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got),
-            cudaGetErrorName(expected));
-    _exit(4);
-}
-
-static inline void ok(const char *file, int line, const char *call, cudaError_t got)
-{
-    is(file, line, call, got, cudaSuccess);
-}
 
 static inline void go(void) { send_bytes("g", 1); }
 static inline void wait_for_go(void)
@@ -70,6 +44,12 @@ static inline int child_status(void)
     close(channel);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static inline void free_block(void *memory)
+{
+    OK(cudaFreeAsync(memory, s));
+    OK(cudaStreamSynchronize(s));
 }
 
 static inline cudaMemPool_t pool_to_share(void)
@@ -143,6 +123,7 @@ static inline int run_pair(int argc, char **argv, void (*before)(const char *nam
     OK(cudaStreamCreate(&s));
     int status = run_case(argc, argv);
     OK(cudaStreamDestroy(s));
+    status = status ? status : wrong;
     return status || importer ? status : child_status();
 }
 
