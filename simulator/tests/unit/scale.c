@@ -34,6 +34,8 @@ static void end(int calls)
     result.figures[0] = (now_us() - started) / calls;
     finish();
 }
+/* Repeats a statement this often, with the number `i`, as what is measured of a row. */
+#define TIMED(times, calls) for (int i = (begin(), 0); i < (times) || (end(calls), false); i++)
 
 static int pick_int(int n) { return (int)pick((uint32_t)n); }
 
@@ -79,13 +81,11 @@ static void live(int n)
 {
     for (int i = 0; i < n; i++)
         need(cudaMallocAsync((void **)&data[i], some_size(), s));
-    begin();
-    for (int i = 0; i < CALLS; i++) {
+    TIMED (CALLS, CALLS) {
         int victim = pick_pointer(n);
         need(cudaFreeAsync(data[victim], s));
         need(cudaMallocAsync((void **)&data[victim], some_size(), s));
     }
-    end(CALLS);
 }
 
 static void frees_synchronized(int n)
@@ -106,25 +106,21 @@ static void frees_pending(int n)
         need(cudaMallocAsync((void **)&data[i], 4096, many[i % BRANCHES]));
     for (int i = 0; i < n; i++)
         need(cudaFreeAsync(data[i], many[i % BRANCHES]));
-    begin();
-    for (int i = 0; i < CALLS; i++) {
+    TIMED (CALLS, CALLS) {
         need(cudaMallocAsync((void **)&data[0], 1024, s));
         need(cudaFreeAsync(data[0], s));
     }
-    end(CALLS);
 }
 
 static void cuda_malloc(int n)
 {
     for (int i = 0; i < n; i++)
         data[i] = device_memory(1024);
-    begin();
-    for (int i = 0; i < CALLS; i++) {
+    TIMED (CALLS, CALLS) {
         int victim = pick_pointer(n);
         need(cudaFree(data[victim]));
         data[victim] = device_memory(1024);
     }
-    end(CALLS);
 }
 
 static void make_pinned(int n)
@@ -149,22 +145,18 @@ static void pinned_copy(int n)
         data[i] = data[other];
         data[other] = kept;
     }
-    begin();
-    for (int i = 0; i < 2000; i++) {
+    TIMED (2000, 2000) {
         need(cudaMemcpyAsync(to, data[i % n], 4096, cudaMemcpyDefault, s));
         if (i % 100 == 99)
             need(cudaStreamSynchronize(s));
     }
-    end(2000);
 }
 
 static void pinned_free(int n)
 {
     make_pinned(n);
-    begin();
-    for (int i = 0; i < n; i++)
+    TIMED (n, n)
         need(cudaFreeHost(data[i]));
-    end(n);
 }
 
 static void make_pools(int n)
@@ -191,12 +183,10 @@ static void pools_synchronized(int n)
     for (int i = 0; i < n; i++)
         need(launch_fill(data[i], 1, 16, s));
     need(cudaStreamSynchronize(s));
-    begin();
-    for (int i = 0; i < 1000; i++) {
+    TIMED (1000, 1000) {
         need(launch_fill(data[i % n], 1, 16, s));
         need(cudaStreamSynchronize(s));
     }
-    end(1000);
 }
 
 /* ---- streams and events ---- */
@@ -240,12 +230,10 @@ static void streams_joined(int n)
 {
     cudaEvent_t e = make_event();
     fill_in_each(n);
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, n) {
         need(cudaEventRecord(e, many[i]));
         need(cudaStreamWaitEvent(s, e, 0));
     }
-    end(n);
 }
 
 static void streams_waited_for(int n)
@@ -261,8 +249,7 @@ static void stream_churn(int n)
 {
     cudaEvent_t e = make_event();
     int *p = device_memory(64);
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, n) {
         need(cudaStreamCreateWithFlags(&many[0], cudaStreamNonBlocking));
         need(cudaEventRecord(e, s));
         need(cudaStreamWaitEvent(many[0], e, 0));
@@ -271,14 +258,12 @@ static void stream_churn(int n)
         need(cudaStreamWaitEvent(s, e, 0));
         need(cudaStreamDestroy(many[0]));
     }
-    end(n);
 }
 
 /* Nothing waits for what the destroyed streams have done and freed. */
 static void stream_churn_unwaited(int n)
 {
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, 5 * n) {
         cudaStream_t one;
         void *p;
         need(cudaStreamCreate(&one));
@@ -287,7 +272,6 @@ static void stream_churn_unwaited(int n)
         need(cudaFreeAsync(p, one));
         need(cudaStreamDestroy(one));
     }
-    end(5 * n);
 }
 
 static void events_used(int n)
@@ -310,14 +294,12 @@ static void event_chain(int n)
     need(cudaMemsetAsync(p, 0, 64, many[0]));
     for (int i = 0; i < CHAINED; i++)
         events[i] = make_event();
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, n) {
         int from = i % CHAINED, to = (i + 1) % CHAINED;
         need(launch_add(p, 1, 16, many[from]));
         need(cudaEventRecord(events[from], many[from]));
         need(cudaStreamWaitEvent(many[to], events[from], 0));
     }
-    end(n);
 }
 
 /* ---- two processes ---- */
@@ -362,12 +344,10 @@ static void shared_synchronized(int n)
     int *imported, *p = shared_memory(64, &imported);
     fill_in_each(n);
     need(cudaDeviceSynchronize());
-    begin();
-    for (int i = 0; i < 1000; i++) {
+    TIMED (1000, 1000) {
         need(launch_fill(p, 1, 16, s));
         need(cudaStreamSynchronize(s));
     }
-    end(1000);
 }
 
 /* ---- accesses ---- */
@@ -391,12 +371,10 @@ static void do_nothing(void *unused) { (void)unused; }
 static void accesses_behind_functions(int n)
 {
     int *p = device_memory(4096);
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, 2 * n) {
         need(launch_fill(p, 1, 1024, s));
         need(cudaLaunchHostFunc(s, do_nothing, NULL));
     }
-    end(2 * n);
 }
 
 static void accesses_overlapping(int n) { fills(n, 4, 8); }
@@ -409,11 +387,9 @@ static void reads(int n, size_t bytes, int addresses)
     make_streams(READERS, cudaStreamNonBlocking);
     for (int i = 0; i < READERS; i++)
         to[i] = (char *)device_memory(bytes);
-    begin();
-    for (int i = 0; i < n; i++)
+    TIMED (n, n)
         need(cudaMemcpyAsync(to[i % READERS], p + 4 * (addresses ? pick_int(addresses) : i), bytes,
                              cudaMemcpyDefault, many[i % READERS]));
-    end(n);
 }
 static void reads_moving(int n) { reads(n, 256, 0); }
 static void reads_of_512(int n) { reads(n, 64, 512); }
@@ -451,8 +427,7 @@ static void loop(int n)
     cudaEvent_t e = make_event();
     void *p;
     make_streams(1, cudaStreamNonBlocking);
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, 8 * n) {
         need(cudaMallocAsync(&p, 4096, s));
         need(launch_fill(p, 1, 1024, s));
         need(cudaEventRecord(e, s));
@@ -462,7 +437,6 @@ static void loop(int n)
         need(cudaStreamWaitEvent(s, e, 0));
         need(cudaFreeAsync(p, s));
     }
-    end(8 * n);
 }
 
 /* Work is queued faster than the device does it, and nothing waits. */
@@ -471,21 +445,18 @@ static void queued_faster(int n)
     cudaEvent_t e = make_event();
     int *p = device_memory(64);
     make_streams(1, cudaStreamNonBlocking);
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, 3 * n) {
         need(cudaMemsetAsync(p, 0, 64, s));
         need(cudaEventRecord(e, s));
         need(cudaStreamWaitEvent(many[0], e, 0));
     }
-    end(3 * n);
 }
 
 static void pools_churned(int n)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location = {.type = cudaMemLocationTypeDevice}};
-    begin();
-    for (int i = 0; i < n; i++) {
+    TIMED (n, 5 * n) {
         void *p;
         need(cudaMemPoolCreate(&pools[0], &props));
         need(cudaMallocFromPoolAsync(&p, 4096, pools[0], s));
@@ -493,7 +464,6 @@ static void pools_churned(int n)
         need(cudaStreamSynchronize(s));
         need(cudaMemPoolDestroy(pools[0]));
     }
-    end(5 * n);
 }
 
 /* ---- graphs ---- */
@@ -544,10 +514,8 @@ static void graph_wide(int n) { launch_graph(n, false); }
 static void graph_relaunched(int n)
 {
     cudaGraphExec_t exec = instantiate(make_graph(BRANCHES, false));
-    begin();
-    for (int i = 0; i < n; i++)
+    TIMED (n, n)
         need(cudaGraphLaunch(exec, s));
-    end(n);
 }
 
 /* ---- the table ---- */
