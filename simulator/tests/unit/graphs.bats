@@ -6,7 +6,7 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/graph_{rules,changes} \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/graph_cases \
         build/simulator/simulator/tests/facts/one-gpu
 }
 
@@ -24,22 +24,17 @@ setup_file() {
     done
 }
 
-@test "graph_rules.c: captures, and memset nodes of more bytes than can be counted" {
-    all_as_expected graph_rules freed_by_another_graph refused no_memory_for_another \
-        no_memory_for_a_larger_one
-}
-
 @test "own kernels as nodes, and what of nodes is not simulated" {
-    reported graph_rules two_kernels "unordered writes" "second (graph launch 1 in stream 1)" \
+    reported graph_cases two_kernels "unordered writes" "second (graph launch 1 in stream 1)" \
         "no path of edges leads from one node of the graph to the other"
-    exits 0 "$PROGRAMS/graph_rules" refused
+    exits 0 "$PROGRAMS/graph_cases" refused
     assert_line "all as expected"
     assert_line --partial "slices with rows between them are not simulated"
     assert_line --partial "the name of a kernel is 1 to 63 printable characters"
 }
 
 @test "memory that another graph frees" {
-    SIM_CHECK=off as_expected graph_rules freed_by_another_graph   # it frees twice
+    SIM_CHECK=off as_expected graph_cases freed_by_another_graph   # it frees twice
 }
 
 @test "the journal: nodes at their capture, allocations at each launch, no work in its line" {
@@ -59,8 +54,8 @@ setup_file() {
 }
 
 @test "no memory for a launch is an error of the launch, and leaves nothing behind" {
-    SIM_MEMORY=96M as_expected graph_rules no_memory_for_another
-    SIM_MEMORY=128M as_expected graph_rules no_memory_for_a_larger_one
+    SIM_MEMORY=98M as_expected graph_cases no_memory_for_another
+    SIM_MEMORY=128M as_expected graph_cases no_memory_for_a_larger_one
 }
 
 @test "a handle of a destroyed graph is named" {
@@ -78,19 +73,20 @@ destroyed"
 
 # ---- changes to graphs, and a graph printed as text ----
 
-@test "graph_changes.c: lists, what is taken away, parameters, updates, kernels, and children" {
-    all_as_expected graph_changes no_type dot dot_of_each kernels_unordered
+@test "graph_cases.c: captures, lists, what is taken away, parameters, updates, and children" {
+    all_as_expected graph_cases freed_by_another_graph refused no_memory_for_another \
+        no_memory_for_a_larger_one no_type dot dot_of_each
 }
 
 @test "cudaGraphAddNode: a sentence for a type of node that is not simulated" {
-    run bounded "$PROGRAMS/graph_changes" no_type
+    run bounded "$PROGRAMS/graph_cases" no_type
     # The node is missing, so the program must not end with 0.
     [ "$status" = 4 ]
     assert_line --partial "cudaGraphAddNode: a node of this type (8) is not simulated: the call"
 }
 
 @test "cudaGraphDebugDotPrint: the nodes, the edges, and the parameters that are asked for" {
-    as_expected graph_changes dot
+    as_expected graph_cases dot
     run cat plain.dot
     assert_line '    "graph_1_node_1" [label="1\nEMPTY"];'
     assert_line '    "graph_1_node_5" [label="5\nMEMSET"];'
@@ -99,13 +95,13 @@ destroyed"
     run grep MEMSET verbose.dot
     assert_output --regexp '= 7, 1 x 64 bytes\\nhandle 0x'
     ! command -v dot >/dev/null || dot -Tsvg verbose.dot >/dev/null
-    as_expected graph_changes dot_of_each
+    as_expected graph_cases dot_of_each
     diff each.txt <(grep -o 'label=.*' each.dot | sed -n 's/.*[A-Z]\\n\(.*\)\\nhandle .*/\1/p') ||
         miss "It prints other parameters:" "$(cat each.dot)"
 }
 
 @test "two kernel nodes that no edge orders are reported" {
-    reported graph_changes kernels_unordered "unordered writes" \
+    reported graph_cases kernels_unordered "unordered writes" \
         "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
 }
 
@@ -113,14 +109,14 @@ destroyed"
 
 # bats test_tags=long
 @test "the sanitizers find nothing in captures, graphs and other locations" {
-    local build run programs=(facts/probe-graphs unit/graph_rules)
+    local build run programs=(facts/probe-graphs unit/graph_cases)
     export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
     make_sanitized address,undefined "${programs[@]/#/simulator/tests/}" \
         simulator/tests/facts/probe-pools
     make_sanitized thread "${programs[@]/#/simulator/tests/}" simulator/tests/facts/probe-pools
     for build in simulator-address-undefined simulator-thread; do
         export LD_LIBRARY_PATH=$ROOT/build/$build
-        for run in unit/graph_rules\ {sizes_that_wrap,freed_by_another_graph,captured} \
+        for run in unit/graph_cases\ {sizes_that_wrap,freed_by_another_graph,captured} \
             facts/probe-graphs \
             facts/probe-pools\ {kinds,by_location,memory_{host,numa,managed},limits}; do
             # shellcheck disable=SC2086  # a program and its arguments

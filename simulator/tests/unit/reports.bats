@@ -5,29 +5,18 @@
 load ../../../tests/suite
 load programs
 
-# reported: runs ./program, which must end with status 3. $errors has its stderr.
-reported() {
-    status=0
-    timeout --kill-after=1 20 ./program >out 2>err || status=$?
-    errors=$(<err)
-    [ "$status" = 3 ] || miss "Exit status $status, not 3. It printed:" "$(cat out err)"
-}
-
-# names TEXT...: $errors has each text
-names() {
+# says TEXT...: $output has each text; lacks TEXT...: it has none of them
+says() {
     local text
-    for text in "$@"; do
-        [[ $errors == *"$text"* ]] || complain "$how: no \"$text\" in:" "$errors"
-    done
+    for text in "$@"; do assert_output --partial "$text"; done
 }
-
-# lacks TEXT...: $errors has none of the texts
 lacks() {
     local text
-    for text in "$@"; do
-        [[ $errors != *"$text"* ]] || complain "$how: \"$text\" is in:" "$errors"
-    done
+    for text in "$@"; do refute_output --partial "$text"; done
 }
+
+# joined: makes all that the program printed one line, with single spaces
+joined() { output=$(tr -s '\n ' ' ' <<<"$output"); }
 
 # ---- lines of C++ ----
 
@@ -44,24 +33,21 @@ lacks() {
     cudaDeviceSynchronize();
     cudaFree(data);
 C
-    local compiler level how
+    local compiler level
     for compiler in g++ clang++; do
         type -P "$compiler" >/dev/null || continue
         for level in -O0 -O1 -O2 "-O2 -fno-omit-frame-pointer"; do
-            how="$compiler $level"
             # shellcheck disable=SC2086
             CXX=$compiler build_main overloads.cpp $level
-            reported
-            names "cudaMallocAsync, stream 1 (first), at overloads.cpp:5" \
+            exits 3 ./program
+            says "cudaMallocAsync, stream 1 (first), at overloads.cpp:5" \
                 "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:5)" \
                 "cudaMallocAsync, stream 1 (first), at overloads.cpp:7" \
                 "cudaMallocAsync, stream 2 (second), at overloads.cpp:8"
             lacks cuda_runtime.h "more time"
-            [ "$(grep -c '^hazard: leak' <<<"$errors")" = 2 ] ||
-                complain "$how: not two leaks, of two lines:" "$errors"
+            assert_equal "$(grep -c '^hazard: leak' <<<"$output")" 2
         done
     done
-    finish
 }
 
 @test "C++ overloads: one line that is reported again and again is reported once, and counted" {
@@ -73,11 +59,10 @@ C
     local how
     for how in -O0 -O2; do
         build_main again.cpp $how
-        reported
-        names "found 49 more times: leak, cudaMallocAsync at again.cpp:3."
-        [ "$(grep -c '^hazard' <<<"$errors")" = 1 ] || complain "$how: not one report:" "$errors"
+        exits 3 ./program
+        says "found 49 more times: leak, cudaMallocAsync at again.cpp:3."
+        assert_equal "$(grep -c '^hazard' <<<"$output")" 1
     done
-    finish
 }
 
 @test "a call that std::invoke makes stands in the program's line, not in C++'s own header" {
@@ -95,11 +80,10 @@ C
     local how
     for how in -O0 -O1 -O2; do
         build invoke.cpp -std=c++17 $how
-        reported
-        names "at invoke.cpp:6" "at invoke.cpp:7"
+        exits 3 ./program
+        says "at invoke.cpp:6" "at invoke.cpp:7"
         lacks invoke.h cuda_runtime.h
     done
-    finish
 }
 
 @test "a launch in a helper stands where the helper is called, when it has the kernel's name" {
@@ -130,17 +114,15 @@ C
     local how
     for how in -O0 -O2; do
         build helper.c $how
-        reported
-        names "written    scale, stream 1 (a), at helper.c:18" \
+        exits 3 ./program
+        says "written    scale, stream 1 (a), at helper.c:18" \
             "written    scale, stream 2 (b), at helper.c:19"
         lacks helper.c:9
     done
     cp helper.c helper.cpp
-    how=g++
     build helper.cpp -O0
-    reported
-    names "at helper.cpp:18" "at helper.cpp:19"
-    finish
+    exits 3 ./program
+    says "at helper.cpp:18" "at helper.cpp:19"
 }
 
 @test "a member function's or a template's line is followed by that which called it" {
@@ -168,13 +150,11 @@ int main()
     return 0;
 }
 C
-    local how=member
     build member.cpp
-    reported
-    names "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:18 (" \
+    exits 3 ./program
+    says "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:18 (" \
         "cudaMemsetAsync, stream 1 (s), at member.cpp:12, called from member.cpp:20" \
         "event, 0) before cudaFreeAsync (member.cpp:8, called from member.cpp:22)."
-    finish
 }
 
 @test "without -g a report gives offsets, and the hint to compile with it once" {
@@ -186,16 +166,14 @@ C
     cudaMallocAsync(&data, 4096, s);
     cudaMemsetAsync(data, 0, 4096, t);
 C
-    local how=plain
     build_main plain.c -g0
-    reported
-    names "at program+0x"
-    [ "$(grep -c '^hazard' <<<"$errors")" = 2 ] || complain "Not two reports:" "$errors"
-    [ "$(grep -c -- -g <<<"$errors")" = 1 ] || complain "Not one hint:" "$errors"
+    exits 3 ./program
+    says "at program+0x"
+    assert_equal "$(grep -c '^hazard' <<<"$output")" 2
+    assert_equal "$(grep -c -- -g <<<"$output")" 1
     build_main plain.c
-    reported
+    exits 3 ./program
     lacks "compile with -g"
-    finish
 }
 
 @test "the summary names the wait that covers several reports, if one does, in short lines" {
@@ -215,31 +193,26 @@ C
     cudaFree(p);
     cudaFree(q);
 C
-    local how=summary
-    SIM_SUMMARY=on SIM_REPORT=report reported
-    [ "$(wc -L <err)" -le 100 ] || complain "A line is longer than 100 columns:" "$errors"
+    SIM_SUMMARY=on SIM_REPORT=report exits 3 ./program
+    [ "$(wc -L <<<"$output")" -le 100 ] || miss "A line is longer than 100 columns:" "$output"
     # Whole words, in the same order as in the file, whose lines are not broken.
     [ "$(grep -c 'touch the same bytes of allocation ., and nothing orders them.$' report)" = 3 ]
-    [ "$(sed '/^simulated device/d' report | xargs)" = \
-        "$(sed '/^simulated device/,$d' err | xargs)" ] || complain "Other words:" "$errors"
-    errors=$(tr -s '\n ' ' ' <err)
-    names "reported: 2 hazards; one wait covers both: cudaEventRecord(event, first) after \
+    assert_equal "$(sed '/^simulated device/d' report | xargs)" \
+        "$(sed '/^simulated device/,$d' <<<"$output" | xargs)"
+    joined
+    says "reported: 2 hazards; one wait covers both: cudaEventRecord(event, first) after \
 cudaMemsetAsync (waits.c:9), then cudaStreamWaitEvent(second, event, 0) before cudaMemsetAsync \
 (waits.c:10)."
     # Here the second stream is at work before the first has its last call.
-    status=0
-    SIM_SUMMARY=on timeout 20 ./program more 2>err || status=$?
-    [ "$status" = 3 ] || complain "Exit status $status."
-    errors=$(<err)
-    names "reported: 2 hazards."
+    SIM_SUMMARY=on exits 3 ./program more
+    says "reported: 2 hazards."
     lacks "one wait"
     # With a third report between the same streams it covers these, too.
     sed -Ei 's/&q, 64/\&q, 128/; s/(.*)\(q(, ., 64, .*)/&\n\1(q + 64\2/' waits.c
     build_main waits.c
-    SIM_SUMMARY=on reported
-    errors=$(tr -s '\n ' ' ' <err)
-    names "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
-    finish
+    SIM_SUMMARY=on exits 3 ./program
+    joined
+    says "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
 }
 
 @test "what a report says to add repairs the program, also where a kernel has not run by then" {
@@ -389,20 +362,16 @@ C
     cudaDeviceSynchronize();
     return cudaFree(data);
 C
-    local how=fan
-    SIM_SUMMARY=on reported
-    errors=$(tr -s '\n ' ' ' <err)
-    names "found 2 more times: unordered writes, cudaMemsetAsync at fan.c:10. Other streams were \
+    SIM_SUMMARY=on exits 3 ./program
+    joined
+    says "found 2 more times: unordered writes, cudaMemsetAsync at fan.c:10. Other streams were \
 in it, too. An event keeps only its last record, so each pair of streams needs a record, and then \
 at once its wait."
-    names "reported: 2 hazards."
+    says "reported: 2 hazards."
     lacks "one wait"
     # The second such sentence does not explain events again.
-    [ "$(grep -o "Other streams were in it, too" <<<"$errors" | wc -l)" = 2 ] ||
-        complain "Not two sentences about other streams:" "$errors"
-    [ "$(grep -o "An event keeps" <<<"$errors" | wc -l)" = 1 ] ||
-        complain "Events are not explained once:" "$errors"
-    finish
+    assert_equal "$(grep -o "Other streams were in it, too" <<<"$output" | wc -l)" 2
+    assert_equal "$(grep -o "An event keeps" <<<"$output" | wc -l)" 1
 }
 
 @test "in a loop a wait belongs before the next time of a call that stands above the other one" {
@@ -422,14 +391,12 @@ at once its wait."
     cudaFree(data);
     return cudaFreeHost(host);
 C
-    local how=loop
-    reported
-    errors=$(tr -s '\n ' ' ' <err)
-    names "cudaStreamSynchronize(work) after cudaMemcpyAsync (round.c:10) and before the host next \
+    exits 3 ./program
+    joined
+    says "cudaStreamSynchronize(work) after cudaMemcpyAsync (round.c:10) and before the host next \
 touches the memory (round.c:8)."
-    names "cudaStreamWaitEvent(load, event, 0) before the next cudaMemsetAsync (round.c:9)."
-    names "cudaStreamWaitEvent(work, event, 0) before cudaMemcpyAsync (round.c:10)."
-    finish
+    says "cudaStreamWaitEvent(load, event, 0) before the next cudaMemsetAsync (round.c:9)."
+    says "cudaStreamWaitEvent(work, event, 0) before cudaMemcpyAsync (round.c:10)."
 }
 
 @test "a record that nothing waited for, and that another stream's replaced, is named" {
@@ -452,19 +419,15 @@ touches the memory (round.c:8)."
     cudaDeviceSynchronize();
     return cudaFree(data);
 C
-    local how=replaced status=0
-    reported
-    errors=$(tr -s '\n ' ' ' <err)
-    names "Missing: nothing makes stream 4 (last) wait for stream 1 (first). The event was \
+    exits 3 ./program
+    joined
+    says "Missing: nothing makes stream 4 (last) wait for stream 1 (first). The event was \
 recorded again, in stream 2 (second), before the wait: it waits for that record alone \
 (cudaStreamWaitEvent at replaced.c:14)."
     # The third stream took the first record, so the event is one that the program uses again.
-    timeout 20 ./program waited 2>err || status=$?
-    [ "$status" = 3 ] || complain "Exit status $status."
-    errors=$(<err)
-    names "nothing makes stream 4 (last) wait for stream 1 (first)."
+    exits 3 ./program waited
+    says "nothing makes stream 4 (last) wait for stream 1 (first)."
     lacks "recorded again"
-    finish
 }
 
 # ---- whom a report reaches ----
@@ -762,7 +725,7 @@ CASES
 # ---- two devices ----
 
 @test "between two devices, a report names the device of each stream and which must be current" {
-    cat >two.c <<'C'
+    main_of two.c <<'C'
     void *p, *q;
     cudaStream_t a, b;
     cudaSetDevice(1);
@@ -775,10 +738,8 @@ CASES
     cudaFreeAsync(q, b);
     return cudaDeviceSynchronize();
 C
-    local how=two
-    build_main two.c
-    reported
-    names "cudaFreeAsync (the legacy stream of device 0) frees" \
+    exits 3 ./program
+    says "cudaFreeAsync (the legacy stream of device 0) frees" \
         "allocates it (the legacy stream of device 1)" \
         "cudaEventRecord(event, cudaStreamLegacy), with device 1 current, after cudaMallocAsync" \
         "cudaStreamWaitEvent(cudaStreamLegacy, event, 0), with device 0 current, before" \
@@ -786,7 +747,6 @@ C
         "If one stream is meant, make device 1" \
         "stream 2 of device 0 (b) wait for stream 1 of device 1 (a)." \
         "cudaEventRecord(event, a) after cudaMallocAsync (two.c:6)"
-    finish
 }
 
 @test "the kinds of hazards that tests name are in the one list of them, and each is in use" {

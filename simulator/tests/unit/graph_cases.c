@@ -1,19 +1,24 @@
-/* Changes to graphs: graph_changes NAME. simulator/tests/facts/probe-graph-nodes.c asked a real
- * device ("destroyed_nodes", "updates", "children"). */
+/* Graphs and captures: what simulator/tests/facts/probe-graphs.c and probe-graph-nodes.c do not ask
+ * a device, changes to graphs, and nodes added by calls, as a capture would add them: graph_cases
+ * NAME. With "incorrect" after it, an edge between two nodes is missing. */
 #include "expect.h"
 
 #include <stdbool.h>
 
 #include "kernels.h"
+#include "user_kernels.h"
 
-static cudaStream_t s;
+static cudaStream_t s, apart;
 static cudaGraph_t g;
-static int *data; /* 1 MiB */
+static int *data, *pinned; /* a MiB each */
+static bool is_correct;
 
 static void begin(void)
 {
     OK(cudaStreamCreate(&s));
+    OK(cudaStreamCreate(&apart));
     OK(cudaMalloc((void **)&data, MiB));
+    OK(cudaMallocHost((void **)&pinned, MiB));
     OK(cudaGraphCreate(&g, 0));
 }
 
@@ -21,6 +26,7 @@ static void end(void)
 {
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(data));
+    OK(cudaFreeHost(pinned));
 }
 
 static cudaGraphExec_t instantiated(cudaGraph_t graph)
@@ -54,7 +60,6 @@ CASE(lists)
     cudaGraphNode_t n[4], found[4];
     cudaGraphEdgeData edges[4];
     size_t count = 0;
-    begin();
     diamond(n);
     OK(cudaGraphGetRootNodes(g, NULL, &count));
     SAME(1, count);
@@ -79,7 +84,6 @@ CASE(lists)
     IS(cudaErrorInvalidValue, cudaGraphGetRootNodes(g, NULL, NULL));
     IS(cudaErrorInvalidValue, cudaGraphNodeGetDependencies(NULL, NULL, NULL, &count));
     IS(cudaErrorInvalidValue, cudaGraphNodeGetDependentNodes(n[0], NULL, NULL, NULL));
-    end();
 }
 
 /* What is removed is gone; the rest of the graph and its copies stay. */
@@ -88,7 +92,6 @@ CASE(taken_away)
     cudaGraphNode_t n[4];
     cudaGraph_t clone;
     size_t count = 0;
-    begin();
     diamond(n);
     OK(cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
     IS(cudaErrorInvalidValue, cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
@@ -118,7 +121,6 @@ CASE(taken_away)
     OK(cudaGraphGetNodes(g, NULL, &count));
     SAME(0, count);
     OK(cudaGraphAddEmptyNode(&n[0], g, NULL, 0));
-    end();
 }
 
 /* ---- parameters ---- */
@@ -143,6 +145,18 @@ static cudaGraphNode_t add_memset(cudaGraph_t graph, cudaGraphNode_t before, voi
     cudaGraphNode_t node;
     struct cudaMemsetParams p = set_of(to, value, ints);
     OK(cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &p));
+    return node;
+}
+
+static cudaGraphNode_t add_alloc(cudaGraph_t graph, cudaGraphNode_t before, size_t bytes,
+                                 void **address)
+{
+    struct cudaMemAllocNodeParams p = {.poolProps = {.allocType = cudaMemAllocationTypePinned,
+                                                     .location.type = cudaMemLocationTypeDevice},
+                                       .bytesize = bytes};
+    cudaGraphNode_t node;
+    OK(cudaGraphAddMemAllocNode(&node, graph, &before, before != NULL, &p));
+    *address = p.dptr;
     return node;
 }
 
@@ -332,7 +346,6 @@ CASE(changes)
 {
     void (*const ways[])(cudaGraphExec_t, cudaGraphNode_t, int,
                          struct target *) = {set_by_type, set_any, set_row};
-    begin();
     for (int i = 0; i < 2; i++) {
         targets[i] = (struct target){.value = 5 + i, .memory = data + i * WRITTEN};
         OK(cudaEventCreate(&targets[i].event));
@@ -354,7 +367,6 @@ CASE(changes)
         expect_launch(instantiated(g), &targets[!in_exec]);
         expect_params(n, &targets[!in_exec]);
     }
-    end();
 }
 
 /* A node keeps its type, a copy its direction, and a memset of rows its size. */
@@ -365,9 +377,6 @@ CASE(changes_refused)
     struct cudaHostNodeParams none = {NULL, NULL}, call = {add_one, &(int){0}};
     struct cudaGraphNodeParams any = of_type(cudaGraphNodeTypeHost);
     unsigned enabled = 9;
-    int *pinned;
-    begin();
-    OK(cudaMallocHost((void **)&pinned, 64));
     set = add_memset(g, NULL, data, 1, 16);
     p.dst = data;
     OK(cudaGraphAddMemsetNode(&rows, g, &set, 1, &p));
@@ -409,8 +418,6 @@ CASE(changes_refused)
     OK(cudaGraphLaunch(exec, s));
     SAME(9, value_at(0));
     IS(cudaErrorInvalidValue, cudaGraphNodeSetEnabled(exec, host, 0));
-    OK(cudaFreeHost(pinned));
-    end();
 }
 
 /* ---- whole updates ---- */
@@ -441,7 +448,6 @@ CASE(updates)
     cudaGraphNode_t n[3], m[3], e;
     cudaGraphExec_t exec;
     unsigned long long flags = 9;
-    begin();
     cudaGraph_t first = three(1, true, n), second = three(2, true, m), beside = three(3, false, m);
     OK(cudaGraphInstantiate(&exec, first, cudaGraphInstantiateFlagUseNodePriority));
     OK(cudaGraphExecGetFlags(exec, &flags));
@@ -470,7 +476,6 @@ CASE(updates)
     SAME(2, value_at(143));
     IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, NULL, &info));
     IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, first, NULL));
-    end();
 }
 
 /* ---- a node of any type ---- */
@@ -478,7 +483,6 @@ CASE(updates)
 CASE(allocated_and_freed)
 {
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeMemAlloc);
-    begin();
     p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
     p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
     p.alloc.bytesize = 64 * MiB;
@@ -498,22 +502,18 @@ CASE(allocated_and_freed)
     p.reserved2 = 1;
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, NULL));
-    end();
 }
 
 CASE(no_type)
 {
     cudaGraphNode_t n;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeExtSemaphoreSignal);
-    begin();
     IS(cudaErrorNotSupported, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
-    end();
 }
 
 CASE(dot)
 {
     cudaGraphNode_t n[4];
-    begin();
     diamond(n);
     add_memset(g, n[3], data, 7, 16);
     OK(cudaGraphDebugDotPrint(g, "plain.dot", 0));
@@ -521,7 +521,6 @@ CASE(dot)
     IS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(g, "/nowhere/at/all.dot", 0));
     IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(g, NULL, 0));
     IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(NULL, "plain.dot", 0));
-    end();
 }
 
 /* A node of each type that has parameters, in each.dot. */
@@ -530,8 +529,8 @@ CASE(dot_of_each)
     cudaGraphNode_t n, freed;
     cudaEvent_t event;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeHost);
+    void *allocated;
     int number = 0;
-    begin();
     OK(cudaEventCreate(&event));
     p.host = (struct cudaHostNodeParamsV2){.fn = add_one, .userData = &number};
     n = add(NULL, &p);
@@ -542,12 +541,8 @@ CASE(dot_of_each)
     n = add(n, &p);
     p = kernel_of(kernel_add(), data, 5, 16);
     n = add(n, &p);
-    p = of_type(cudaGraphNodeTypeMemAlloc);
-    p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
-    p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
-    p.alloc.bytesize = 64;
-    n = add(n, &p);
-    OK(cudaGraphAddMemFreeNode(&freed, g, &n, 1, p.alloc.dptr));
+    n = add_alloc(g, n, 64, &allocated);
+    OK(cudaGraphAddMemFreeNode(&freed, g, &n, 1, allocated));
     OK(cudaGraphDebugDotPrint(g, "each.dot", cudaGraphDebugDotFlagsVerbose));
     /* The parameters are recognized by their addresses, which differ in each run. */
     FILE *file = fopen("each.txt", "w");
@@ -556,10 +551,9 @@ CASE(dot_of_each)
     fprintf(file, "argument %p\nevent %p\nevent %p\n", (void *)&number, (void *)event,
             (void *)event);
     fprintf(file, "%p to %p, 1 x 64 bytes\n", (void *)data, (void *)(data + 16));
-    fprintf(file, "fill %p, 5, 16\nadd %p, 5, 16\n%p\n%p\n", (void *)data, (void *)data,
-            p.alloc.dptr, p.alloc.dptr);
+    fprintf(file, "fill %p, 5, 16\nadd %p, 5, 16\n%p\n%p\n", (void *)data, (void *)data, allocated,
+            allocated);
     fclose(file);
-    end();
 }
 
 /* ---- graphs in graphs ---- */
@@ -573,7 +567,6 @@ CASE(children)
     enum cudaGraphNodeType type;
     size_t count = 0;
     struct cudaMemsetParams p;
-    begin();
     child = setting(5, true, n);
     before = add_memset(g, NULL, data, 1, 128);
     OK(cudaGraphCreate(&middle, 0));
@@ -612,7 +605,6 @@ CASE(children)
     IS(cudaErrorInvalidValue, cudaGraphChildGraphNodeGetGraph(before, &found));
     IS(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&c, g, NULL, 0, NULL));
     OK(cudaGraphDestroyNode(c));
-    end();
 }
 
 CASE(moved)
@@ -621,7 +613,6 @@ CASE(moved)
     cudaGraph_t child, found, clone;
     cudaGraphExec_t exec;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeGraph);
-    begin();
     child = setting(5, true, n);
     p.graph.graph = child;
     p.graph.ownership = cudaGraphChildGraphOwnershipMove;
@@ -636,7 +627,6 @@ CASE(moved)
     OK(cudaGraphInstantiate(&exec, clone, 0));
     OK(cudaGraphLaunch(exec, s));
     SAME(5, value_at(64));
-    end();
 }
 
 /* ---- kernel nodes ---- */
@@ -645,7 +635,6 @@ CASE(moved)
 CASE(kernels_reordered)
 {
     cudaGraphNode_t fill, add, empty;
-    begin();
     struct cudaKernelNodeParams one = params(kernel_fill(), data, 5, COUNT);
     OK(cudaGraphAddKernelNode(&fill, g, NULL, 0, &one));
     one = params(kernel_add(), data + 1, 100, COUNT - 1);
@@ -660,7 +649,6 @@ CASE(kernels_reordered)
     SAME(109, value_at(COUNT - 1));
     launched(g);
     SAME(105, value_at(COUNT - 1));
-    end();
 }
 
 /* A node with a changed pointer does not refer to what had that address when the node was made. */
@@ -668,7 +656,6 @@ CASE(kernels_changed_pointer)
 {
     cudaGraphNode_t node;
     int *old, *newer;
-    begin();
     OK(cudaMallocAsync((void **)&old, COUNT * sizeof(int), s));
     struct cudaKernelNodeParams one = params(kernel_fill(), old, 5, COUNT);
     OK(cudaGraphAddKernelNode(&node, g, NULL, 0, &one));
@@ -681,14 +668,12 @@ CASE(kernels_changed_pointer)
     OK(cudaGraphLaunch(exec, s));
     OK(cudaFreeAsync(newer, s));
     OK(cudaStreamSynchronize(s));
-    end();
 }
 
 CASE(kernels_hold)
 {
     cudaGraphNode_t node;
     volatile int *gate;
-    begin();
     OK(cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped));
     *gate = 0;
     void *pointers[] = {&gate};
@@ -705,7 +690,6 @@ CASE(kernels_hold)
     *gate = 1;
     OK(cudaStreamSynchronize(s));
     OK(cudaFreeHost((void *)gate));
-    end();
 }
 
 /* A captured launch is a kernel node with the parameters that kernels.cu gives. */
@@ -713,7 +697,6 @@ CASE(kernels_captured)
 {
     cudaGraphNode_t node;
     struct cudaKernelNodeParams read;
-    begin();
     size_t count = 1;
     OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     OK(launch_fill(data, 8, COUNT, s));
@@ -725,7 +708,6 @@ CASE(kernels_captured)
     SAME(256, read.blockDim.x);
     SAME(8, *(int *)read.kernelParams[1]);
     OK(cudaGraphKernelNodeSetParams(node, &read)); /* its own parameters */
-    end();
 }
 
 /* simulator/tests/facts/probe-more-answers.c asked a real device the rest ("kernel_nodes"). */
@@ -733,7 +715,6 @@ CASE(kernels_refused)
 {
     cudaGraph_t other;
     cudaGraphNode_t node, empty, elsewhere;
-    begin();
     OK(cudaGraphCreate(&other, 0));
     struct cudaKernelNodeParams good = params(kernel_fill(), data, 1, COUNT), one = good;
     OK(cudaGraphAddKernelNode(&node, g, NULL, 0, &good));
@@ -759,26 +740,273 @@ CASE(kernels_refused)
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, elsewhere, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, empty, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, node, NULL));
-    end();
 }
 
-/* Two nodes that write the same bytes. With "incorrect" the edge between them is missing. */
-static bool is_correct = true;
-
+/* Two nodes that write the same bytes. */
 CASE(kernels_unordered)
 {
     cudaGraphNode_t first, second;
-    begin();
     struct cudaKernelNodeParams one = params(kernel_fill(), data, 1, COUNT);
     OK(cudaGraphAddKernelNode(&first, g, NULL, 0, &one));
     one = params(kernel_add(), data, 1, COUNT);
     OK(cudaGraphAddKernelNode(&second, g, &first, is_correct, &one));
     launched(g);
-    end();
+}
+
+/* ---- memory of graphs ---- */
+
+static size_t figure(enum cudaGraphMemAttributeType attribute)
+{
+    uint64_t value = UINT64_MAX;
+    OK(cudaDeviceGetGraphMemAttribute(0, attribute, &value));
+    return (size_t)(value / MiB);
+}
+
+static size_t reserved(void) { return figure(cudaGraphMemAttrReservedMemCurrent); }
+static size_t used(void) { return figure(cudaGraphMemAttrUsedMemCurrent); }
+
+/* Allocates, sets every int, copies them to pinned memory, and frees (or not). */
+static cudaGraph_t small_graph(void **address, bool with_free)
+{
+    cudaGraph_t made;
+    cudaGraphNode_t node;
+    OK(cudaGraphCreate(&made, 0));
+    node = add_alloc(made, NULL, 64 * MiB, address);
+    node = add_memset(made, node, *address, 0x01020304, 1024);
+    OK(cudaGraphAddMemcpyNode1D(&node, made, &node, 1, pinned, *address, 4096,
+                                cudaMemcpyDeviceToHost));
+    if (with_free)
+        OK(cudaGraphAddMemFreeNode(&node, made, &node, 1, *address));
+    return made;
+}
+
+static void nothing_left(void)
+{
+    OK(cudaDeviceSynchronize());
+    OK(cudaDeviceGraphMemTrim(0));
+    SAME(0, reserved());
+    SAME(0, used());
+}
+
+/* Memset nodes of more bytes than 64 bits can count. */
+CASE(sizes_that_wrap)
+{
+    void *a;
+    cudaGraphNode_t node, nodes[4];
+    size_t count = 4;
+    g = small_graph(&a, true);
+    OK(cudaGraphGetNodes(g, nodes, &count));
+    struct cudaMemsetParams wraps = {
+        .dst = a, .elementSize = 4, .width = SIZE_MAX / 4 + 2, .height = 1};
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &wraps));
+    wraps = (struct cudaMemsetParams){.dst = a,
+                                      .elementSize = 1,
+                                      .width = (size_t)1 << 40,
+                                      .pitch = (size_t)1 << 40,
+                                      .height = (size_t)1 << 24};
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &wraps));
+}
+
+CASE(freed_by_another_graph)
+{
+    void *a, *freed = NULL;
+    cudaGraph_t other;
+    cudaGraphExec_t x, y;
+    cudaGraphNode_t node, nodes[3];
+    size_t count = 3;
+    g = small_graph(&a, false);
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));
+    OK(cudaGraphMemFreeNodeGetParams(node, &freed));
+    SAME(1, freed == a);
+    OK(cudaGraphGetNodes(g, nodes, &count));
+    IS(cudaErrorInvalidValue, cudaGraphMemFreeNodeGetParams(nodes[0], &freed));
+    /* No longer in its own graph. */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, a));
+    OK(cudaGraphInstantiateWithFlags(&x, g, 0));
+    OK(cudaGraphInstantiate(&y, other, 0));
+    IS(cudaErrorInvalidValue, cudaGraphLaunch(y, s)); /* not allocated yet */
+    for (int i = 0; i < 2; i++) {
+        OK(cudaGraphLaunch(x, s));
+        OK(cudaGraphLaunch(y, s));
+    }
+    IS(cudaErrorInvalidValue, cudaFreeAsync(a, s)); /* freed already */
+    OK(cudaStreamSynchronize(s));
+    SAME(0x01020304, pinned[3]);
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphExecDestroy(y));
+    OK(cudaGraphDestroy(g));
+    OK(cudaGraphDestroy(other));
+    nothing_left();
+}
+
+/* With SIM_MEMORY=98M. A launch of a graph fails while an earlier launch of it is pending: that one
+ * keeps its memory. */
+CASE(no_memory_for_another)
+{
+    void *a;
+    volatile int *gate = pinned + 8192;
+    cudaGraphExec_t x[2];
+    for (int i = 0; i < 2; i++)
+        x[i] = instantiated(small_graph(&a, true));
+    *gate = 0;
+    OK(launch_hold(gate, s));
+    /* The second takes over what the first has. */
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphLaunch(x[i], s));
+    SAME(64, reserved());
+    /* In another stream it may not: one segment is free, and two are needed. */
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x[0], apart));
+    SAME(64, reserved());
+    *gate = 1;
+    OK(cudaDeviceSynchronize());
+    SAME(0x01020304, pinned[3]);
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphExecDestroy(x[i]));
+    nothing_left();
+}
+
+/* A graph that allocates and frees this much, ready to be launched. */
+static cudaGraphExec_t captured_with(size_t bytes)
+{
+    cudaGraph_t graph;
+    void *p;
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&p, bytes, s));
+    OK(cudaMemsetAsync(p, 0, bytes, s));
+    OK(cudaFreeAsync(p, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    return instantiated(graph);
+}
+
+/* With SIM_MEMORY=128M. A launch that fails gives back what it took before, even segments that
+ * other work of its stream still uses. */
+CASE(no_memory_for_a_larger_one)
+{
+    volatile int *gate = pinned + 8192;
+    cudaGraphExec_t small = captured_with(MiB), large = captured_with(200 * MiB);
+    *gate = 0;
+    OK(launch_hold(gate, s));
+    OK(cudaGraphLaunch(small, s));
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(large, s));
+    OK(cudaGraphExecDestroy(large));
+    SAME(32, reserved());
+    *gate = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(small));
+    nothing_left();
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+/* What a query tells of a capture, also when it is asked for less. */
+CASE(captured)
+{
+    enum cudaStreamCaptureStatus now;
+    enum cudaGraphNodeType type;
+    unsigned long long id = 0, next = 0;
+    cudaGraph_t into = NULL, graph;
+    const cudaGraphNode_t *tips = NULL;
+    const cudaGraphEdgeData *edges = NULL;
+    cudaGraphNode_t first;
+    size_t count = 0;
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaLaunchHostFunc(s, nothing, NULL));
+    OK(cudaStreamGetCaptureInfo(s, &now, &id, &into, &tips, &edges, &count));
+    SAME(0, edges->from_port | edges->to_port | edges->type);
+    SAME(cudaStreamCaptureStatusActive, now);
+    SAME(1, count);
+    first = tips[0];
+    OK(cudaGraphNodeGetType(first, &type));
+    SAME(cudaGraphNodeTypeHost, type);
+    IS(cudaErrorInvalidValue, cudaGraphDestroy(into));
+    OK(cudaLaunchHostFunc(s, nothing, NULL));
+    OK(cudaStreamUpdateCaptureDependencies(s, &first, NULL, 1, cudaStreamSetCaptureDependencies));
+    OK(cudaStreamGetCaptureInfo(s, &now, NULL, NULL, &tips, NULL, &count));
+    SAME(1, tips[0] == first);
+    IS(cudaErrorInvalidValue, cudaThreadExchangeStreamCaptureMode(NULL));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamGetCaptureInfo(s, &now, &next, NULL, NULL, NULL, NULL));
+    SAME(1, next != id);
+    /* A capture checks no kernel's arguments, so a hold without a gate is a node, too. */
+    OK(launch_hold(NULL, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &count));
+    SAME(1, count);
+}
+
+/* ---- nodes added by calls ---- */
+
+static void increment(void *const *memory, const void *argument)
+{
+    const size_t *count = argument;
+    for (size_t i = 0; i < *count; i++)
+        ((int *)memory[0])[i]++;
+}
+
+CASE(captured_into)
+{
+    cudaGraph_t back = NULL;
+    cudaGraphNode_t first;
+    int calls = 0;
+    struct cudaHostNodeParams p = {add_one, &calls};
+    OK(cudaGraphAddHostNode(&first, g, NULL, 0, &p));
+    OK(cudaStreamBeginCaptureToGraph(s, g, &first, NULL, 1, cudaStreamCaptureModeRelaxed));
+    IS(cudaErrorIllegalState,
+       cudaStreamBeginCaptureToGraph(apart, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    OK(cudaLaunchHostFunc(s, add_one, &calls));
+    OK(cudaStreamEndCapture(s, &back));
+    SAME(1, back == g);
+    size_t edges = 0;
+    OK(cudaGraphGetEdges(g, NULL, NULL, NULL, &edges));
+    SAME(1, edges);
+    /* Again, without an address for the graph, which remains the program's. */
+    OK(cudaStreamBeginCaptureToGraph(s, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    OK(cudaLaunchHostFunc(s, add_one, &calls));
+    OK(cudaStreamEndCapture(s, NULL));
+    launched(g);
+    OK(cudaStreamSynchronize(s));
+    SAME(3, calls);
+}
+
+/* Each of these prints a sentence. */
+CASE(refused)
+{
+    cudaGraphNode_t node;
+    int from[8][8];
+    struct cudaMemcpy3DParms slices = {.srcPtr = {from, 32, 8, 4},
+                                       .dstPtr = {data, 32, 8, 2},
+                                       .extent = {32, 2, 2},
+                                       .kind = cudaMemcpyHostToDevice};
+    IS(cudaErrorNotSupported, cudaGraphAddMemcpyNode(&node, g, NULL, 0, &slices));
+    IS(cudaErrorInvalidValue,
+       sim_graph_add_kernel_node(&node, g, NULL, 0, NULL, increment, NULL, 0, NULL, 0, 0));
+}
+
+/* Two kernels of one graph write the same bytes. */
+CASE(two_kernels)
+{
+    cudaGraphNode_t node;
+    size_t count = 16;
+    OK(cudaMemset(data, 0, 64));
+    OK(cudaDeviceSynchronize());
+    struct sim_range range = sim_read_write(data, 64);
+    OK(sim_graph_add_kernel_node(&node, g, NULL, 0, "first", increment, &count, sizeof count,
+                                 &range, 1, 0));
+    OK(sim_graph_add_kernel_node(&node, g, &node, is_correct, "second", increment, &count,
+                                 sizeof count, &range, 1, 0));
+    launched(g);
 }
 
 int main(int argc, char **argv)
 {
     is_correct = argc < 3 || !strcmp(argv[2], "correct");
-    return argc < 3 ? run_named(argc, argv) : run_case(argc, argv);
+    if (argc < 2)
+        return run_named(argc, argv);
+    begin();
+    int status = argc < 3 ? run_named(argc, argv) : run_case(argc, argv);
+    end();
+    return status;
 }
