@@ -13,12 +13,13 @@ setup_file() {
 
 library=build/simulator/libcudart.so.13
 
-# program NAME [ARGUMENT...]: runs it. $output is stdout, $errors stderr, $status the exit status.
-# It gets the three descriptors of a terminal and none of those that Bats has open: when a process
-# opens more than fit into its table, Linux lets it wait, and that must not depend on Bats.
+# program STATUS NAME [ARGUMENT...]: runs it, which ends with this status. $output is stdout, and
+# $errors stderr. It gets the three descriptors of a terminal and none of those that Bats has open:
+# when a process opens more than fit into its table, Linux lets it wait, and that must not depend on
+# Bats.
 program() {
-    local name=$1 open
-    shift
+    local wanted=$1 name=$2 open
+    shift 2
     status=0
     output=$(
         for open in /proc/"$BASHPID"/fd/*; do
@@ -28,7 +29,19 @@ program() {
         bounded "$PROGRAMS/$name" "$@" 2>errors
     ) || status=$?
     errors=$(cat errors)
+    [ "$status" = "$wanted" ] || miss "$name $*: status $status, not $wanted." "$output" "$errors"
 }
+
+# said TEXT...: stderr has each text
+said() {
+    local text
+    for text in "$@"; do
+        [[ $errors == *"$text"* ]] || miss "No \"$text\" in:" "$errors"
+    done
+}
+
+# said_once: stderr has one sentence
+said_once() { assert_equal "$(grep -c "simulated device" <<<"$errors")" 1; }
 
 # printed LINE...: stdout is these lines
 printed() {
@@ -102,36 +115,31 @@ END
     # The newest exports of CUDA 13.5's library, which no header declares.
     local newest="cudaSubgridCreate cudaSubgridWorkerGridCreate cudaSubgridWorksetCreate"
     [[ " ${names[*]} " == *" $newest "* ]]
-    SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
-    [ "$status" = 0 ]
+    SIM_JOURNAL=journal program 0 behaviour unsupported "${names[@]}"
     printed "${#names[@]} functions asked, 0 returned something else"
     run diff <(printf '%s\n' "${names[@]}" | LC_ALL=C sort) \
         <(sed 's/^simulated device: \([^ ]*\) is not simulated.*/\1/' errors | LC_ALL=C sort)
     assert_output ""
     named=$(jq -r 'select(.did == "unsupported").call' journal | LC_ALL=C sort -u | wc -l)
-    [ "$named" = "${#names[@]}" ] || miss "The journal does not name them all."
+    assert_equal "$named" "${#names[@]}"
 }
 
 @test "with SIM_FILL new memory has that byte, in the order of its stream" {
     local schedule
     for schedule in measured instant late random:1; do
         export SIM_SCHEDULE=$schedule
-        program behaviour filled
-        [ "$status $output$errors" = "0 0 1010101 1010101 0" ] ||
-            complain "$schedule: status $status." "$output" "$errors"
-        SIM_FILL=171 program behaviour filled
-        [ "$status $output$errors" = "0 abababab 1010101 abababab abababab" ] ||
-            complain "$schedule, SIM_FILL=171: status $status." "$output" "$errors"
+        program 0 behaviour filled
+        assert_equal "$output$errors" "0 1010101 1010101 0"
+        SIM_FILL=171 program 0 behaviour filled
+        assert_equal "$output$errors" "abababab 1010101 abababab abababab"
     done
-    finish
 }
 
 @test "with SIM_ADD figures of memory are larger, and by more each time" {
-    program behaviour told
-    [ "$status $output" = "0 1 0 0 0 0" ] || complain "status $status." "$output" "$errors"
-    SIM_ADD=5 program behaviour told
-    [ "$status $output" = "0 6 5 10 15 5" ] || complain "SIM_ADD: status $status." "$output"
-    finish
+    program 0 behaviour told
+    printed "1 0 0 0 0"
+    SIM_ADD=5 program 0 behaviour told
+    printed "6 5 10 15 5"
 }
 
 @test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
@@ -171,30 +179,24 @@ END
 }
 
 @test "what is not freed at the end is a note, and with SIM_CHECK=leaks a report" {
-    program behaviour leaks
-    [ "$status" = 3 ]
-    [ "$(grep -c '^hazard: leak' <<<"$errors")" = 4 ] || complain "Not four leaks:" "$errors"
-    SIM_CHECK=on SIM_JOURNAL=journal SIM_REPORT=report program behaviour leaks
-    assert_equal "$status" 0
+    program 3 behaviour leaks
+    assert_equal "$(grep -c '^hazard: leak' <<<"$errors")" 4
+    SIM_CHECK=on SIM_JOURNAL=journal SIM_REPORT=report program 0 behaviour leaks
     local note='note: 4 allocations \([0-9]+ bytes\) had not been freed when the program ended; '
     note+='the first was made by cuda[A-Za-z]+ at [^ ]+behaviour\.c:[0-9]+\. '
     note+='The system takes the memory back\. SIM_CHECK=leaks reports a leak as a hazard\.'
-    [[ $errors =~ ^simulated\ device:\ $note$ ]] || complain "It says:" "$errors"
-    [ ! -s report ] || complain "The file of reports is not empty:" "$(<report)"
-    [ "$(jq -r 'select(.did == "exit").live' journal)" = 4 ] ||
-        complain "The journal does not say that four are alive."
-    SIM_CHECK=off program behaviour leaks
-    assert_equal "$status$errors" 0
-    SIM_CHECK=on program behaviour unordered
-    [ "$status" = 3 ]
-    [[ $errors == *"hazard: unordered writes"* ]] || complain "It says:" "$errors"
-    finish
+    assert_regex "$errors" "^simulated device: $note\$"
+    [ ! -s report ] || miss "The file of reports is not empty:" "$(<report)"
+    assert_equal "$(jq -r 'select(.did == "exit").live' journal)" 4
+    SIM_CHECK=off program 0 behaviour leaks
+    assert_equal "$errors" ""
+    SIM_CHECK=on program 3 behaviour unordered
+    said "hazard: unordered writes"
 }
 
 @test "a journal whose file takes no more: one sentence says so" {
-    SIM_JOURNAL=/dev/full program behaviour first
-    [ "$status" = 0 ]
-    [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
+    SIM_JOURNAL=/dev/full program 0 behaviour first
+    said "the journal (SIM_JOURNAL) is not whole"
 }
 
 @test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
@@ -216,7 +218,7 @@ END
         output=$(bounded ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
         errors=$(cat errors)
         [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
-            complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
+            miss "$1: exit status $status, not $2; it printed:" "$output" "$errors"
     }
     local schedule
     for schedule in measured instant late random:1; do
@@ -226,40 +228,35 @@ END
         opened pending 0 "2 devices"$'\n'"it ran"
     done
     SIM_SCHEDULE=late opened touch 3 "2 devices"
-    [[ $errors == *"hazard: host access not ordered after a write"* ]] ||
-        complain "touch: the touch is not reported:" "$errors"
-    finish
+    said "hazard: host access not ordered after a write"
 }
 
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
-    SIM_PAGE=late program behaviour first
-    [ "$status" = 2 ]
-    [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_SCHEDULE"* ]] ||
-        miss "It said: $errors"
+    SIM_PAGE=late program 2 behaviour first
+    said "there is no variable SIM_PAGE; expected SIM_SCHEDULE"
 }
 
 @test "an empty SIM_ variable is as good as none" {
     SIM_DEVICES='' SIM_MEMORY='' SIM_SCHEDULE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' \
-        program behaviour first
-    [ "$status" = 0 ]
+        program 0 behaviour first
     printed "devices 2 memory 150109880320"
 }
 
 @test "SIM_DEVICES and SIM_MEMORY are what the program sees" {
-    SIM_DEVICES=5 SIM_MEMORY=3G program behaviour first
+    SIM_DEVICES=5 SIM_MEMORY=3G program 0 behaviour first
     printed "devices 5 memory 3221225472"
-    SIM_DEVICES=16 SIM_MEMORY=65536K program behaviour first
+    SIM_DEVICES=16 SIM_MEMORY=65536K program 0 behaviour first
     printed "devices 16 memory 67108864"
 }
 
 @test "SIM_SEGMENT is the size of a segment, and 32 MiB when it is not set" {
-    program behaviour segments
+    program 0 behaviour segments
     printed "reserved 32 32 64"
-    SIM_SEGMENT=3 program behaviour segments
+    SIM_SEGMENT=3 program 0 behaviour segments
     printed "reserved 3 21 42"
-    SIM_SEGMENT=48 program behaviour segments
+    SIM_SEGMENT=48 program 0 behaviour segments
     printed "reserved 48 48 48"
-    SIM_SEGMENT=1024 SIM_MEMORY=64M program behaviour segments
+    SIM_SEGMENT=1024 SIM_MEMORY=64M program 0 behaviour segments
     printed "reserved 0 0 0"
 }
 
@@ -267,15 +264,15 @@ END
     local call='cudaDeviceGetAttribute(&' plain='cudaMalloc(&p, MiB): cudaSuccess'
     local pools="${call}pools, cudaDevAttrMemoryPoolsSupported, 0)"
     local types="${call}types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0)"
-    program behaviour support
+    program 3 behaviour support
     printed "$pools: cudaSuccess" "$types: cudaSuccess" \
         "driver 13000: pools 1, handle types 9; properties: 1, 9" \
         "cudaMallocAsync(&p, MiB, NULL): cudaSuccess" "$plain"
-    SIM_POOLS=off program behaviour support
+    SIM_POOLS=off program 0 behaviour support
     printed "$pools: cudaSuccess" "$types: cudaSuccess" \
         "driver 13000: pools 0, handle types 0; properties: 0, 0" \
         "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
-    SIM_DRIVER_VERSION=11010 program behaviour support
+    SIM_DRIVER_VERSION=11010 program 0 behaviour support
     printed "$pools: cudaErrorInvalidValue" "$types: cudaErrorInvalidValue" \
         "driver 11010: pools -1, handle types -1; properties: 0, 0" \
         "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
@@ -289,16 +286,16 @@ END
     local import='cudaMemPoolImportFromShareableHandle(&imported, &handle, '
     import+='cudaMemHandleTypeFabric, 0)'
     for version in 12030 13000; do
-        SIM_DRIVER_VERSION=$version program behaviour fabric
+        SIM_DRIVER_VERSION=$version program 0 behaviour fabric
         printed "$call: cudaSuccess" "handle types 9" "$descriptors" "$fabrics: cudaSuccess" \
             "$import: cudaErrorNotSupported"
     done
     for version in 11030 12020; do
-        SIM_HANDLE_TYPES=9 SIM_DRIVER_VERSION=$version program behaviour fabric
+        SIM_HANDLE_TYPES=9 SIM_DRIVER_VERSION=$version program 0 behaviour fabric
         printed "$call: cudaSuccess" "handle types 1" "$descriptors" \
             "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
     done
-    SIM_DRIVER_VERSION=11020 program behaviour fabric
+    SIM_DRIVER_VERSION=11020 program 0 behaviour fabric
     printed "$call: cudaErrorInvalidValue" "handle types -1" "$descriptors" \
         "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
 }
@@ -306,13 +303,9 @@ END
 @test "a wait behind a closed gate ends the program, and the report has its line" {
     local line
     line=$(grep -n '/\* the wait \*/' "$ROOT/simulator/tests/unit/behaviour.c")
-    program behaviour closed_gate
-    [ "$status" = 3 ] || complain "Exit status $status, not 3."
-    [[ $errors == *"hazard: waiting forever. cudaStreamSynchronize waits for stream 1,"* ]] ||
-        complain "The wait is not reported:" "$errors"
-    [[ $errors == *$'\n'"  called     at "*"behaviour.c:${line%%:*}"$'\n'"  To do: "* ]] ||
-        complain "The report lacks its line, ${line%%:*}:" "$errors"
-    finish
+    program 3 behaviour closed_gate
+    said "hazard: waiting forever. cudaStreamSynchronize waits for stream 1," \
+        "behaviour.c:${line%%:*}"$'\n'"  To do: "
 }
 
 @test "the journal has how many exported descriptors were left open" {
@@ -320,12 +313,9 @@ END
     for case in "3 0 3" "3 1 2" "3 3 null" "0 0 null"; do
         # shellcheck disable=SC2086  # words
         set -- $case
-        SIM_JOURNAL=journal program behaviour exports "$1" "$2"
-        [ "$(jq -r 'select(.did == "exit").descriptors' journal)" = "$3" ] ||
-            complain "Of $1 descriptors $2 were closed, and the journal ends with" \
-                "$(tail -n 1 journal)"
+        SIM_JOURNAL=journal program 0 behaviour exports "$1" "$2"
+        assert_equal "$(jq -r 'select(.did == "exit").descriptors' journal)" "$3"
     done
-    finish
 }
 
 @test "SIM_FAIL=cudaMallocAsync:2 makes the second one fail, and no other" {
@@ -333,42 +323,39 @@ END
     for i in cudaSuccess cudaErrorMemoryAllocation cudaSuccess; do
         wanted+=("cudaMallocAsync(&p, MiB, s): $i" "cudaGetLastError(): $i")
     done
-    SIM_FAIL=cudaMallocAsync:2 program behaviour fail
-    [ "$status" = 0 ]
+    SIM_FAIL=cudaMallocAsync:2 program 0 behaviour fail
     printed "${wanted[@]}"
 }
 
 # ---- time ----
 
 @test "events time the device: 64 MiB take what an H200 took, and what the schedule makes of it" {
-    program behaviour seconds
+    program 0 behaviour seconds
     local us start
     start=$(lines "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady" \
         "cudaEventElapsedTime(&ms, a, b): cudaSuccess" "microseconds ")
     [[ $output == "$start"* ]] || miss "It printed:" "$output"
     us=$(sed -n 's/^microseconds //p' <<<"$output")
-    [ "$us" -ge 15 ] && [ "$us" -le 21 ] ||
-        miss "The recorded device took 18.0 us, this one $us us."
-    SIM_SCHEDULE=instant program behaviour seconds
+    [ "$us" -ge 15 ] && [ "$us" -le 21 ] || miss "The recorded device took 18.0 us, not $us."
+    SIM_SCHEDULE=instant program 0 behaviour seconds
     [[ $output == *"microseconds 0" ]]
-    SIM_SCHEDULE=late program behaviour seconds
+    SIM_SCHEDULE=late program 0 behaviour seconds
     us=$(sed -n 's/^microseconds //p' <<<"$output")
     [ "$us" -ge 1000000 ]
 }
 
 @test "SIM_EXPLAIN=1: a report of a missing edge adds the epoch and the vector clock" {
     local without
-    program behaviour unordered
-    [ "$status" = 3 ]
-    [ "$(grep -c "^  Missing:" <<<"$errors")" = 1 ] || miss "stderr says:" "$errors"
+    program 3 behaviour unordered
+    assert_equal "$(grep -c "^  Missing:" <<<"$errors")" 1
     without=$errors
-    SIM_EXPLAIN=0 program behaviour unordered
-    [ "$errors" = "$without" ] || miss "SIM_EXPLAIN=0 changes the report:" "$errors"
-    SIM_EXPLAIN=1 program behaviour unordered
+    SIM_EXPLAIN=0 program 3 behaviour unordered
+    assert_equal "$errors" "$without"
+    SIM_EXPLAIN=1 program 3 behaviour unordered
     run diff <(echo "$without") <(echo "$errors")
     assert_line ">   Epoch:     cudaMemsetAsync is operation 2 of stream 1."
     assert_line ">   Acquired:  before cudaMemsetAsync, stream 2 has acquired stream 1 up to 1."
-    [ "$(grep -c "^[<>]" <<<"$output")" = 2 ] || miss "More than two lines differ:" "$output"
+    assert_equal "$(grep -c "^[<>]" <<<"$output")" 2
 }
 
 # ---- the journal ----
@@ -397,38 +384,24 @@ END
 @test "host functions that are pending at the end are run, and two runs leave the same journal" {
     local run
     for run in 1 2; do
-        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program threads functions_at_end
-        [ "$status" = 0 ] || complain "exit status $status." "$errors"
-        [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] ||
-            complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
+        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program 0 threads functions_at_end
+        assert_equal "$(grep -c '"op":"host function"' journal$run)" 2000
     done
-    cmp -s journal1 journal2 || complain "Two runs leave different journals:" \
-        "$(diff journal1 journal2 | head -n 4)"
-    finish
+    diff journal1 journal2
 }
 
 @test "host functions and the host wake and await each other: all runs leave the same journal" {
     local way run
     for way in wakes spins dozes waits lags asks; do
         for run in 1 2 3; do
-            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program threads "$way"
-            [ "$status" = 0 ] || {
-                complain "$way: exit status $status." "$errors"
-                break
-            }
-            cmp -s journal1 journal$run || {
-                complain "$way: run $run leaves another journal than the first:" \
-                    "$(diff journal1 journal$run | head -n 4)"
-                break
-            }
+            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program 0 threads "$way"
+            diff journal1 journal$run
         done
         # The time that the function takes after it continues changes nothing.
         [ "$way" != waits ] || mv journal1 waits
     done
-    SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program threads lags
-    cmp -s waits lags || complain "lags leaves another journal than waits:" \
-        "$(diff waits lags | head -n 4)"
-    finish
+    SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program 0 threads lags
+    diff waits lags
 }
 
 # line_of WORDS: the first place in threads.c that has these words
@@ -473,20 +446,17 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a host that waits for another thread to end does not idle" {
-    SIM_SCHEDULE=late program threads joined
+    SIM_SCHEDULE=late program 0 threads joined
     printed cudaErrorNotReady
 }
 
 @test "a new stream does not reuse, as its own, what a destroyed stream had freed" {
     local schedule
     for schedule in measured late random:1; do
-        SIM_SCHEDULE=$schedule SIM_JOURNAL=journal program threads successor
-        [ "$status" = 0 ] || complain "$schedule: exit status $status." "$errors"
-        jq -e -s '[.[] | select(.call == "cudaMallocAsync").from]
-            == ["new", "synchronized"]' journal >/dev/null ||
-            complain "$schedule: reused otherwise:" "$(grep cudaMallocAsync journal)"
+        SIM_SCHEDULE=$schedule SIM_JOURNAL=journal program 0 threads successor
+        assert_equal "$(jq -r 'select(.call == "cudaMallocAsync").from' journal)" \
+            "new"$'\n'"synchronized"
     done
-    finish
 }
 
 @test "the journal gives reserved as cudaMemPoolGetAttribute does" {
@@ -502,15 +472,14 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "the journal marks the calls in which the host learned that work is over, and no others" {
-    SIM_JOURNAL=journal program behaviour learns
-    [ "$status" = 0 ]
+    SIM_JOURNAL=journal program 0 behaviour learns
     run jq -r 'select(.acquired) | .call' journal
     assert_output "$(lines cudaStreamSynchronize cudaEventSynchronize cudaEventQuery \
         cudaStreamQuery cudaFree cudaDeviceSynchronize)"
 }
 
 @test "the journal says where in its allocation a kernel, a memset or a copy begins" {
-    SIM_CHECK=off SIM_JOURNAL=journal program behaviour inside
+    SIM_CHECK=off SIM_JOURNAL=journal program 0 behaviour inside
     run jq -r 'select(.call and (.call | test("launch|Mem(set|cpy)")))
         | "\(.call) \(.allocation) \(.inner_offset // 0)"' journal
     assert_output "$(lines "launch_fill 3 4096" "launch_add 3 0" "cudaMemsetAsync 1 500" \
@@ -518,8 +487,7 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a call that waits keeps its line in the journal while another thread makes calls" {
-    SIM_JOURNAL=journal program behaviour meanwhile
-    [ "$status" = 0 ]
+    SIM_JOURNAL=journal program 0 behaviour meanwhile
     jq -e -s '
         ([.[] | select(.call == "cudaStreamSynchronize")] | length == 1
             and (first | .stream == 1 and .result == "cudaSuccess" and .thread == null))
@@ -530,17 +498,16 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a host that slept was idle; one that was kept waiting, or computed for a moment, was not" {
-    SIM_SCHEDULE=late program behaviour kept
+    SIM_SCHEDULE=late program 3 behaviour kept
     [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaSuccess"* ]] ||
         miss "The streams return otherwise:" "$output"
-    [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] ||
-        miss "The touch is not reported once:" "$errors"
-    SIM_IDLE=off SIM_SCHEDULE=late program behaviour kept
+    assert_equal "$(grep -c '^hazard: host access not ordered' <<<"$errors")" 1
+    SIM_IDLE=off SIM_SCHEDULE=late program 3 behaviour kept
     [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaErrorNotReady"* ]] ||
         miss "With SIM_IDLE=off a sleep lets work end:" "$output"
-    SIM_SCHEDULE=late program behaviour computing
+    SIM_SCHEDULE=late program 0 behaviour computing
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
-    SIM_SCHEDULE=late program behaviour begun
+    SIM_SCHEDULE=late program 0 behaviour begun
     printed "a thread began, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
 }
 
@@ -558,43 +525,36 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
-    SIM_SCHEDULE=instant program behaviour many_pinned 40000
-    [ "$status" = 0 ]
+    SIM_SCHEDULE=instant program 0 behaviour many_pinned 40000
     printed "40000 allocations of pinned memory, 0 of them not as they should be"
-    [ -z "$errors" ] || miss "It said: $errors"
+    assert_equal "$errors" ""
 }
 
 @test "no mapping is left (vm.max_map_count): pinned memory fails with a sentence, and comes back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
-    program behaviour no_mappings
-    [ "$status" = 0 ]
-    [ "$output" = "cudaMallocHost(&p, 1): cudaSuccess
-cudaFreeHost(p): cudaSuccess
-cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
-cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
-cudaMallocHost(&p, 1): cudaSuccess
-cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
-    [[ $errors == *"there is none for another allocation of pinned memory."* ]]
-    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+    program 0 behaviour no_mappings
+    printed "cudaMallocHost(&p, 1): cudaSuccess" "cudaFreeHost(p): cudaSuccess" \
+        "cudaMallocHost(&p, 1): cudaErrorMemoryAllocation" \
+        "cudaMallocHost(&p, 1): cudaErrorMemoryAllocation" \
+        "cudaMallocHost(&p, 1): cudaSuccess" "cudaFreeHost(p): cudaSuccess"
+    said "there is none for another allocation of pinned memory."
+    said_once
 }
 
 @test "no memory is left for the simulation's own records: a sentence, and the program ends" {
-    program behaviour no_memory
-    [ "$status" = 1 ] || miss "Exit status $status:" "$output" || return
-    [[ $errors == *"this machine has no memory left for "*" bytes of the simulation's own"* ]]
+    program 1 behaviour no_memory
+    said "this machine has no memory left for " " bytes of the simulation's own"
 }
 
 @test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
     export SIM_MEMORY=512G    # each pool takes 32 MiB
-    program behaviour many_pools 10000
-    [ "$status" = 0 ]
+    program 0 behaviour many_pools 10000
     printed "10000 pools"
-    [ -z "$errors" ] || miss "It said: $errors"
-    program behaviour many_pools 1000 $((10 << 30))
+    assert_equal "$errors" ""
+    program 0 behaviour many_pools 1000 $((10 << 30))
     printed "more from the last: cudaErrorMemoryAllocation" "1000 pools"
-    [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
-        miss "It said: $errors"
-    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+    said "a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"
+    said_once
 }
 
 @test "a program under strace, which stops it at each system call, comes to its end" {
@@ -807,65 +767,49 @@ unordered writes, launch_add at again.c:8."
 @test "the host touches device memory: a sentence, then death by SIGSEGV as on a device" {
     local how
     for how in read write; do
-        program behaviour touch "$how"
-        [ "$status" = 139 ] || complain "$how: exit status $status, not 139."
-        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] &&
-            [[ $errors == *"(allocation 1, 1048576 bytes)"* ]] ||
-            complain "$how: stderr says: $errors"
+        program 139 behaviour touch "$how"
+        said "the host touched 0x" ", which is memory of device 0 (allocation 1, 1048576 bytes)"
     done
-    program behaviour touch freed
-    [ "$status" = 139 ]
-    [[ $errors == *"which is in allocation 1, which cudaFreeAsync at "*" has freed."* ]] ||
-        complain "freed: stderr says: $errors"
-    finish
+    program 139 behaviour touch freed
+    said "which is in allocation 1, which cudaFreeAsync at " " has freed."
 }
 
 @test "a program's own handler of SIGSEGV runs behind the sentence, and may pass the signal on" {
     local how
     for how in plain informed; do
-        program behaviour own_handler "$how"
-        [ "$status" = 0 ] || complain "$how: exit status $status, not 0."
-        [ "$(tail -n 3 <<<"$output")" = "the program's handler ran
+        program 0 behaviour own_handler "$how"
+        assert_equal "$(tail -n 3 <<<"$output")" "the program's handler ran
 also where it was sent
-cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
-        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] ||
-            complain "$how: stderr says: $errors"
+cudaFree(data): cudaSuccess"
+        said "the host touched 0x" ", which is memory of device 0 (allocation 1, "
     done
-    program behaviour own_handler sent
-    [ "$(sed -n 3p <<<"$output")" = "also where it was sent" ] || complain "sent:" "$output"
+    program 0 behaviour own_handler sent
+    assert_equal "$(sed -n 3p <<<"$output")" "also where it was sent"
     # The program gets the signal once, and then no handler does.
-    SIM_SCHEDULE=late program behaviour own_handler passes-on
-    [ "$status" = 139 ] || complain "passes-on: exit status $status, not 139."
-    [ "$(grep -c '^passed on' <<<"$output")" = 1 ] || complain "passes-on: it prints:" "$output"
-    finish
+    SIM_SCHEDULE=late program 139 behaviour own_handler passes-on
+    assert_equal "$(grep -c '^passed on' <<<"$output")" 1
 }
 
 @test "after a fault nothing more is done, and it is reported once" {
-    SIM_CHECK=off program behaviour after_fault
-    [ "$(grep -c 'behind the fault: 5 5' <<<"$output")" = 1 ] ||
-        complain "Work behind the fault was done:" "$output"
-    [ "$(grep -c '^cudaStreamSynchronize.*cudaErrorIllegalAddress' <<<"$output")" = 2 ] ||
-        complain "The fault does not stay:" "$output"
-    [ "$(grep -c 'illegal address' <<<"$errors")" = 1 ] ||
-        complain "The fault is not reported once:" "$errors"
-    finish
+    SIM_CHECK=off program 0 behaviour after_fault
+    assert_equal "$(grep -c 'behind the fault: 5 5' <<<"$output")" 1
+    assert_equal "$(grep -c '^cudaStreamSynchronize.*cudaErrorIllegalAddress' <<<"$output")" 2
+    assert_equal "$(grep -c 'illegal address' <<<"$errors")" 1
 }
 
 @test "a child of fork gets cudaErrorInitializationError; the parent and its journal go on" {
-    SIM_JOURNAL=journal program behaviour in_fork
-    [ "$status" = 0 ]
+    SIM_JOURNAL=journal program 0 behaviour in_fork
     printed "child: cudaErrorInitializationError" "child: cudaErrorInitializationError" \
         "child ended with 0" \
         "cudaFreeAsync(p, s): cudaSuccess" "cudaStreamSynchronize(s): cudaSuccess"
     jq -e -s 'map(.n) == [range(length)] and last.did == "exit"
         and ([.[] | select(.did == "exit")] | length) == 1' journal
-    program behaviour fork_first
+    program 0 behaviour fork_first
     printed "child ended with 0" "cudaGetDeviceCount(&count): cudaSuccess"
 }
 
 @test "host functions run in order on a thread of their own, may block, and may not call the API" {
-    program behaviour host_function
-    [ "$status" = 3 ]
+    program 3 behaviour host_function
     [[ $errors == *"hazard: failed call. cudaMalloc returned cudaErrorNotPermitted and did"*"
   To do:     let a thread of the host make the call, when the function has told it to."* ]]
     printed "host function 1, number 1, on another thread" \
@@ -884,24 +828,20 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
     local schedule
     before+=" is not current"
     for schedule in measured late; do
-        SIM_SCHEDULE=$schedule program behaviour reset
-        [ "$status" = 3 ] || complain "$schedule: exit status $status."
+        SIM_SCHEDULE=$schedule program 3 behaviour reset
         assert_equal "$(grep ^hazard <<<"$errors")" \
             "hazard: leak. allocation 4 is still alive at the end of the program."
         printed "$before" "cudaDeviceReset(): cudaSuccess" \
             "cudaStreamQuery(s): cudaErrorInvalidResourceHandle" "$before"
     done
-    program behaviour reset later
-    [ "$status" = 3 ] || complain "What is left after the reset: exit status $status."
+    program 3 behaviour reset later
     assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" \
         "hazard: leak. allocation 5 hazard: leak. allocation 4"
-    SIM_SCHEDULE=late SIM_DEVICES=2 program behaviour reset other
-    [ "$status" = 3 ] || complain "What another device has left: exit status $status."
+    SIM_SCHEDULE=late SIM_DEVICES=2 program 3 behaviour reset other
     assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" \
         "hazard: leak. allocation 2 hazard: leak. allocation 4 hazard: leak. allocation 3"
     printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" \
         "$before"
-    finish
 }
 
 @test "several threads at once, forks in the midst of calls, sizes that no host has" {
@@ -966,21 +906,16 @@ END
 }
 
 @test "a signal in the midst of a call: its handler may end the program, and not make calls" {
-    program threads interrupted_by_exit
-    [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
-    program threads interrupted_by_calls
-    [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
-    [[ "$errors" == *"handler of the program calls CUDA in the middle of a CUDA call"* ]] ||
-        miss "It said: $errors"
+    program 5 threads interrupted_by_exit
+    program 1 threads interrupted_by_calls
+    said "handler of the program calls CUDA in the middle of a CUDA call"
 }
 
 @test "a thread cancelled in a call, a main that leaves by pthread_exit: the program goes on" {
     local schedule
     for schedule in measured late; do
-        SIM_SCHEDULE=$schedule program threads cancelled
-        [ "$status" = 0 ] || miss "cancelled, $schedule: exit status $status, not 0." "$errors"
-        SIM_SCHEDULE=$schedule program threads main_ends
-        [ "$status" = 0 ] || miss "main, $schedule: exit status $status, not 0." "$errors"
-        [ "$output" = 7 ] || miss "main, $schedule: it printed '$output', not 7."
+        SIM_SCHEDULE=$schedule program 0 threads cancelled
+        SIM_SCHEDULE=$schedule program 0 threads main_ends
+        printed 7
     done
 }
