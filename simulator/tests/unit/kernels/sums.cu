@@ -1,5 +1,5 @@
-// Where simulator/tests/unit/kernels/sums.ptx comes from: nvcc -ptx -lineinfo sums.cu, without
-// comments, empty lines, and what is about other files.
+// Where simulator/tests/unit/kernels/sums.ptx comes from: nvcc -ptx sums.cu, without comments
+// and empty lines.
 __device__ __noinline__ int twice_or_less(int n) { return n > 1 ? 2 + twice_or_less(n - 1) : n; }
 
 extern "C" __global__ void sums(const int *data, int *each, int *all, int n)
