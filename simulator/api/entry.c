@@ -6,7 +6,6 @@
 #include "api/graph_arguments.h"
 #include "api/launches.h"
 #include "api/laws.h"
-#include "api/nvcc_entry.h"
 #include "base/errors.h"
 #include "graph/kernel_node.h"
 #include "mem/device.h"

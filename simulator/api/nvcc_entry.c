@@ -8,11 +8,8 @@
  *
  * None of these is a call of the program, so they have no cost and no line in the journal. Their
  * prototypes are in the toolkit's crt/host_runtime.h, which is for C++ alone. */
-#include "api/nvcc_entry.h"
-
-#include "api/call.h"
+#include "api/launches.h"
 #include "api/own_process.h"
-#include "module/registry.h"
 #include "os/os.h"
 #include "run/device_variable.h"
 #include "run/kernel_library.h"
