@@ -6,19 +6,9 @@
 
 enum { WIDTH = 4, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
 
-/* A module of simulator/tests/unit/kernels/texels.ptx, argv[2]. */
-static const char *path;
 static CUcontext context;
+/* Of simulator/tests/unit/kernels/texels.ptx, argv[2]. */
 static CUmodule module;
-
-static void begin(void)
-{
-    DO(cuInit(0));
-    DO(cuDevicePrimaryCtxRetain(&context, 0));
-    DO(cuCtxSetCurrent(context));
-    if (*path)
-        DO(cuModuleLoad(&module, path));
-}
 
 static CUarray array_of(CUarray_format format, unsigned channels, size_t width, size_t height)
 {
@@ -74,7 +64,6 @@ CASE(descriptors)
     CUDA_ARRAY_DESCRIPTOR d;
     CUDA_ARRAY3D_DESCRIPTOR all;
     CUarray a, b;
-    begin();
     a = array_of(CU_AD_FORMAT_HALF, 2, 20, 3);
     DO(cuArrayGetDescriptor(&d, a));
     SAME(20, d.Width);
@@ -116,7 +105,6 @@ CASE(refused)
     CUmipmappedArray levels;
     CUtexref reference;
     CUarray a;
-    begin();
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArray3DCreate(&a, &d));
     d.Format = CU_AD_FORMAT_FLOAT;
     d.Flags = CUDA_ARRAY3D_SPARSE;
@@ -146,7 +134,6 @@ CASE(rows)
     CUarray a, b;
     CUdeviceptr p;
     CUstream s;
-    begin();
     DO(cuStreamCreate(&s, 0));
     a = filled_array();
     b = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
@@ -200,7 +187,6 @@ CASE(lines)
     CUarray a, b;
     CUdeviceptr p;
     CUstream s;
-    begin();
     DO(cuStreamCreate(&s, 0));
     a = array_of(CU_AD_FORMAT_UNSIGNED_INT16, 1, COUNT, 0);
     b = array_of(CU_AD_FORMAT_UNSIGNED_INT16, 1, COUNT, 0);
@@ -242,7 +228,6 @@ CASE(slices)
     CUgraphExec exec;
     CUgraphNode node;
     CUstream s;
-    begin();
     DO(cuStreamCreate(&s, 0));
     DO(cuArray3DCreate(&a, &d));
     for (int i = 0; i < D * H * W; i++)
@@ -327,7 +312,6 @@ CASE(textures)
     CUarray a, b;
     CUdeviceptr p;
     size_t pitch;
-    begin();
     a = filled_array();
     r = resource_of(a);
     /* Documented: floats are floats, whether they are to be read as integers or not. */
@@ -405,7 +389,6 @@ CASE(surfaces)
     CUDA_RESOURCE_DESC r, got;
     CUsurfObject surface;
     CUarray a;
-    begin();
     DO(cuArray3DCreate(&a, &d));
     r = resource_of(a);
     DO(cuSurfObjectCreate(&surface, &r));
@@ -427,7 +410,6 @@ CASE(destroyed)
     CUDA_RESOURCE_DESC r;
     CUDA_TEXTURE_DESC t = clamped(0);
     CUtexObject texture;
-    begin();
     r = resource_of(filled_array());
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
     DO(cuTexObjectDestroy(texture));
@@ -436,6 +418,10 @@ CASE(destroyed)
 
 int main(int argc, char **argv)
 {
-    path = argc > 2 ? argv[2] : "";
+    DO(cuInit(0));
+    DO(cuDevicePrimaryCtxRetain(&context, 0));
+    DO(cuCtxSetCurrent(context));
+    if (argc > 2)
+        DO(cuModuleLoad(&module, argv[2]));
     return run_named(argc, argv);
 }
