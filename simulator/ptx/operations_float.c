@@ -1,5 +1,7 @@
 /* The functions of floats, and conversions. */
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "ptx/operations.h"
 
@@ -23,6 +25,16 @@ static INLINE float F(float x)
     } nan = {0x7FFFFFFFu};
     return x == x ? x : nan.f;
 }
+
+static INLINE uint64_t upper_bits(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 32 << 32;
+}
+
+static INLINE uint16_t half_toward_0(float x) { return narrowed((double)x, 11, -24, 0x7C00, 1); }
+static INLINE uint16_t bfloat_toward_0(float x) { return narrowed((double)x, 8, -133, 0x7F80, 1); }
 
 /* Documented: if one operand is a NaN, the other one is the result; and -0 is less than 0. */
 #define LEAST_AND_GREATEST(type, bits, NAN_OF)                                \

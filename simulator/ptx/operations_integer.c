@@ -32,6 +32,17 @@ static INLINE uint64_t high_u64(uint64_t x, uint64_t y)
 
 static INLINE int64_t high_s64(int64_t x, int64_t y) { return (int64_t)((wide_s128)x * y >> 64); }
 
+/* The product of the lowest 24 bits of each. */
+static INLINE uint64_t product24_u32(uint32_t x, uint32_t y)
+{
+    return (uint64_t)(x & 0xFFFFFF) * (y & 0xFFFFFF);
+}
+
+static INLINE int64_t product24_s32(int32_t x, int32_t y)
+{
+    return (int64_t)((int32_t)((uint32_t)x << 8) >> 8) * ((int32_t)((uint32_t)y << 8) >> 8);
+}
+
 static INLINE int32_t saturate(int64_t x)
 {
     return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
@@ -77,7 +88,8 @@ static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned 
 {
     if (!length)
         return 0;
-    unsigned last = at + length - 1 < bits ? at + length - 1 : bits - 1;
+    const uint64_t end = (uint64_t)at + length;
+    const unsigned last = (unsigned)(end < bits ? end : bits) - 1;
     uint64_t sign = is_signed && (x >> last & 1) ? ~(uint64_t)0 : 0;
     uint64_t mask = length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1;
     uint64_t inside = bits == 64 ? x : x & UINT32_MAX;

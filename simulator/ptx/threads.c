@@ -206,7 +206,8 @@ uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsign
     case 11: return s->grid.z;
     case 12: return l;
     case 13: return warp;
-    case 14: return b->launch->warps_of_block;
+    /* Measured (tests/unit/instructions.c, on an H200): what a multiprocessor can run. */
+    case 14: return 64;
     case 15: return (uint32_t)(b->number % 132);
     case 16: return 132;
     case 17: return 1u << l;
@@ -215,7 +216,7 @@ uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsign
     case 20: return ~((1u << l) - 1);
     case 21: return ~((2u << l) - 1);
     case 22: return (uint32_t)s->shared_bytes;
-    case 23: return (uint32_t)b->launch->shared_bytes;
+    case 23: return (uint32_t)(b->launch->shared_bytes + 127) / 128 * 128;
     /* The upper half of an address that only a cooperative launch has. The lower half is 0. */
     case 25: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
     default: return 0;

@@ -1,9 +1,10 @@
 /* The results of PTX instructions, by NVIDIA's "PTX ISA". Each case is a kernel of its own with 32
- * threads, registered by hand, so that a machine without nvcc tests them, too. instructions values:
- * all cases. instructions halves: how halves are rounded. instructions print: what a kernel prints.
- */
+ * threads. make gpu kernels compares them with a GPU's. instructions values: all cases.
+ * instructions halves: how halves are rounded. instructions print: what a kernel prints. */
+// nvcc: -Isimulator -lcuda
+#include <cuda.h>
+
 #include "expect.h"
-#include "nvcc_by_hand.h"
 #include "ptx/half.h"
 
 /* In each kernel %r7 is the lane, [%d7] the lane's place in the result, and %d0 the value that is
@@ -69,6 +70,7 @@
     M("bfe.s64 %d0, 0x00F0000000000000, 52, 4;", ~(uint64_t)0)                                     \
     M("bfi.b32 %r0, 0xAB, 0x11111111, 4, 8;" R, 0x11111AB1)                                        \
     M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 56, 16;", 0xAB11111111111111)                        \
+    M("bfe.u64 %d0, -1, 256, 4;", 0)                                                               \
     M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 70, 8;", 0x1111111111111111)                         \
     M("prmt.b32 %r0, 0x33221100, 0x77665544, 0x5410;" R, 0x55441100)                               \
     M("prmt.b32 %r0, 0x33221100, 0x776655F4, 0x000C;" R, 0x000000FF)                               \
@@ -78,16 +80,28 @@
     M("dp2a.lo.u32.u32 %r0, 0x00010002, 0x05060708, 10;" R, 33)                                    \
     M("dp2a.hi.s32.u32 %r0, 0xFFFF0002, 0x05060708, 0;" R, 7)                                      \
     M("dp2a.hi.u32.s32 %r0, 0x00010002, 0xFFFE0708, 0;" R, MINUS(5))                               \
-    M("vabsdiff4.u32.u32.u32 %r0, 0x01FF8005, 0xFF010305, 9;" R, 0xFEFE7D00)                       \
-    M("vabsdiff4.u32.s32.s32 %r0, 0x01FF8005, 0xFF017F05, 9;" R, 0x0202FF00)                       \
-    M("vabsdiff4.u32.u32.u32.add %r0, 0x01FF8005, 0xFF010305, 9;" R, 642)                          \
-    M("vabsdiff2.u32.u32.u32 %r0, 0x0001FFFF, 0x00030001, 9;" R, 0x0002FFFE)                       \
-    M("vabsdiff2.u32.s32.s32.add %r0, 0x0001FFFF, 0x00030001, 9;" R, 13)                           \
-    M("add.u16x2 %r0, 0x0001FFFF, 0x00010001;" R, 0x00020000)                                      \
-    M("min.u16x2 %r0, 0x0001FFFF, 0x00030001;" R, 0x00010001)                                      \
-    M("max.s16x2 %r0, 0x0001FFFF, 0xFFFE0001;" R, 0x00010001)                                      \
-    M("min.s16x2 %r0, 0x8000FFFF, 0xFFFE0001;" R, 0x8000FFFF)                                      \
-    M("max.relu.s16x2 %r0, 0x8000FFFF, 0xFFFE0001;" R, 0x00000001)                                 \
+    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF010305; mov.b32 %r3, 9; "                         \
+      "vabsdiff4.u32.u32.u32 %r0, %r1, %r2, %r3;" R,                                               \
+      0xFEFE7D00)                                                                                  \
+    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF017F05; mov.b32 %r3, 9; "                         \
+      "vabsdiff4.u32.s32.s32 %r0, %r1, %r2, %r3;" R,                                               \
+      0x0202FF00)                                                                                  \
+    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF010305; mov.b32 %r3, 9; "                         \
+      "vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3;" R,                                           \
+      642)                                                                                         \
+    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; mov.b32 %r3, 9; "                         \
+      "vabsdiff2.u32.u32.u32 %r0, %r1, %r2, %r3;" R,                                               \
+      0x0002FFFE)                                                                                  \
+    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; mov.b32 %r3, 9; "                         \
+      "vabsdiff2.u32.s32.s32.add %r0, %r1, %r2, %r3;" R,                                           \
+      13)                                                                                          \
+    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00010001; add.u16x2 %r0, %r1, %r2;" R, 0x00020000)  \
+    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; min.u16x2 %r0, %r1, %r2;" R, 0x00010001)  \
+    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0xFFFE0001; max.s16x2 %r0, %r1, %r2;" R, 0x00010001)  \
+    M("mov.b32 %r1, 0x8000FFFF; mov.b32 %r2, 0xFFFE0001; min.s16x2 %r0, %r1, %r2;" R, 0x8000FFFF)  \
+    M("mov.b32 %r1, 0x8000FFFF; mov.b32 %r2, 0xFFFE0001; "                                         \
+      "max.relu.s16x2 %r0, %r1, %r2;" R,                                                           \
+      0x00000001)                                                                                  \
     M("min.relu.s32 %r0, -5, 3;" R, 0)                                                             \
     M("max.relu.s32 %r0, -5, -3;" R, 0)                                                            \
     M("brev.b32 %r0, 0x13;" R, 0xC8000000)                                                         \
@@ -117,6 +131,13 @@
     M("shf.r.clamp.b32 %r0, 1, 2, 40;" R, 2)                                                       \
     M("sad.s32 %r0, -5, 3, 10;" R, 18)                                                             \
     M("slct.u32.s32 %r0, 5, 6, -1;" R, 6)                                                          \
+    M("slct.u32.f32 %r0, 5, 6, 0f80000000;" R, 5)                                                  \
+    M("slct.f32.f32 %f0, 0f3F800000, 0f40000000, 0f7FC00000;" F, 0x40000000)                       \
+    M("slct.ftz.b64.f32 %d0, 5, 6, 0f80000001;", 5)                                                \
+    M("mul24.lo.u32 %r0, 0xFF000003, 0x01000005;" R, 15)                                           \
+    M("mul24.hi.s32 %r0, 0x00800000, 0x00800000;" R, 0x40000000)                                   \
+    M("mad24.lo.s32 %r0, 0x00FFFFFF, 7, 10;" R, 3)                                                 \
+    M("rem.u32 %r0, %r7, 0;" R, 0xFFFFFFFF)                                                        \
     M("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r0, 5, 6;" R, 12)                                  \
     M("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 2;" R, 2)                                            \
     M("mad.lo.cc.u32 %r1, 0x10000, 0xFFFF, 0x10000; madc.hi.u32 %r0, 0x10000, 0xFFFF, 7;" R, 8)    \
@@ -134,25 +155,51 @@
     M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.cc.s64 %d1, -1, 1, 0; addc.u64 %d0, 0, 0;", 1)         \
     M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
     /* comparisons of two halves at once */                                                        \
-    M("set.lt.f16x2.f16x2 %r0, 0x3C00C000, 0x4000C000;" R, 0x3C000000)                             \
-    M("set.nan.f16x2.f16x2 %r0, 0x7E003C00, 0x7E003C00;" R, 0x3C000000)                            \
-    M("set.geu.u32.f16x2 %r0, 0x7E003C00, 0x3C004000;" R, 0xFFFF0000)                              \
-    M("set.ne.bf16x2.bf16x2 %r0, 0x3F80C000, 0x3F803F80;" R, 0x3F80)                               \
-    M("set.eq.u32.bf16x2 %r0, 0x3F80C000, 0x3F803F80;" R, 0xFFFF0000)                              \
+    M("mov.b32 %r1, 0x3C00C000; mov.b32 %r2, 0x4000C000; "                                         \
+      "set.lt.f16x2.f16x2 %r0, %r1, %r2;" R,                                                       \
+      0x3C000000)                                                                                  \
+    M("mov.b32 %r1, 0x7E003C00; mov.b32 %r2, 0x7E003C00; "                                         \
+      "set.nan.f16x2.f16x2 %r0, %r1, %r2;" R,                                                      \
+      0x3C000000)                                                                                  \
+    M("mov.b32 %r1, 0x7E003C00; mov.b32 %r2, 0x3C004000; "                                         \
+      "set.geu.u32.f16x2 %r0, %r1, %r2;" R,                                                        \
+      0xFFFF0000)                                                                                  \
+    M("mov.b32 %r1, 0x3F80C000; mov.b32 %r2, 0x3F803F80; "                                         \
+      "set.ne.bf16x2.bf16x2 %r0, %r1, %r2;" R,                                                     \
+      0x3F80)                                                                                      \
+    M("mov.b32 %r1, 0x3F80C000; mov.b32 %r2, 0x3F803F80; "                                         \
+      "set.eq.u32.bf16x2 %r0, %r1, %r2;" R,                                                        \
+      0xFFFF0000)                                                                                  \
     M("mov.b16 %h1, 0xFFC0; set.nan.bf16.bf16 %h0, %h1, %h1;" H, 0x3F80)                           \
     M("mov.b16 %h1, 0x7C00; set.nan.f16.f16 %h0, %h1, %h1;" H, 0)                                  \
     M("mov.b16 %h1, 0x4000; set.eq.f16.f16 %h0, %h1, %h1;" H, 0x3C00)                              \
+    M("mov.b16 %h1, 0x4000; set.gt.u32.bf16 %r0, %h1, %h1;" R, 0)                                  \
+    M("set.lt.u32.f32 %r0, 0f3F800000, 0f40000000;" R, 0xFFFFFFFF)                                 \
+    M("set.geu.f32.f64 %f0, 0d7FF8000000000000, 0d0;" F, 0x3F800000)                               \
+    M(ODD "set.le.and.s32.u32 %r0, %r7, 5, %p2;" R, l % 2 && l <= 5 ? 0xFFFFFFFF : 0)              \
+    M("testp.normal.f32 %p0, 0f80000000;" P, 1)                                                    \
+    M("testp.normal.f64 %p0, 0d000FFFFFFFFFFFFF;" P, 0)                                            \
     M("max.NaN.f32 %r0, 0f3F800000, 0f7FC00000;" R, 0x7FFFFFFF)                                    \
-    M("max.NaN.f16x2 %r0, 0x3C007E00, 0xC0003C00;" R, 0x3C007FFF)                                  \
-    M("min.NaN.bf16x2 %r0, 0x3F807FC0, 0xC0003F80;" R, 0xC0007FFF)                                 \
-    M("fma.rn.relu.f16x2 %r0, 0x3C003C00, 0xC0003C00, 0x3C003C00;" R, 0x4000)                      \
+    M("mov.b32 %r1, 0x3C007E00; mov.b32 %r2, 0xC0003C00; "                                         \
+      "max.NaN.f16x2 %r0, %r1, %r2;" R,                                                            \
+      0x3C007FFF)                                                                                  \
+    M("mov.b32 %r1, 0x3F807FC0; mov.b32 %r2, 0xC0003F80; "                                         \
+      "min.NaN.bf16x2 %r0, %r1, %r2;" R,                                                           \
+      0xC0007FFF)                                                                                  \
+    M("mov.b32 %r1, 0x3C003C00; mov.b32 %r2, 0xC0003C00; mov.b32 %r3, 0x3C003C00; "                \
+      "fma.rn.relu.f16x2 %r0, %r1, %r2, %r3;" R,                                                   \
+      0x4000)                                                                                      \
     M("mov.b16 %h1, 0xBF80; fma.rn.relu.bf16 %h0, %h1, %h1, %h1;" H, 0)                            \
-    M("add.sat.f16x2 %r0, 0x3C00C000, 0x3C003C00;" R, 0x3C000000)                                  \
+    M("mov.b32 %r1, 0x3C00C000; mov.b32 %r2, 0x3C003C00; "                                         \
+      "add.sat.f16x2 %r0, %r1, %r2;" R,                                                            \
+      0x3C000000)                                                                                  \
     M("mov.b16 %h1, 0x7E00; mul.sat.f16 %h0, %h1, %h1;" H, 0)                                      \
-    M("fma.rn.sat.f16x2 %r0, 0x38003800, 0x38003C00, 0;" R, 0x34003800)                            \
-    M("tanh.approx.f16x2 %r0, 0x7C00FC00;" R, 0x3C00BC00)                                          \
+    M("mov.b32 %r1, 0x38003800; mov.b32 %r2, 0x38003C00; mov.b32 %r3, 0; "                         \
+      "fma.rn.sat.f16x2 %r0, %r1, %r2, %r3;" R,                                                    \
+      0x34003800)                                                                                  \
+    M("mov.b32 %r1, 0x7C00FC00; tanh.approx.f16x2 %r0, %r1;" R, 0x3C00BC00)                        \
     M("mov.b16 %h1, 0x7F80; tanh.approx.bf16 %h0, %h1;" H, 0x3F80)                                 \
-    M("tanh.approx.bf16x2 %r0, 0xFF807F80;" R, 0xBF803F80)                                         \
+    M("mov.b32 %r1, 0xFF807F80; tanh.approx.bf16x2 %r0, %r1;" R, 0xBF803F80)                       \
     M("{ .reg.b16 low, high; mov.b32 {low, high}, 0x12348765; mov.b16 %h0, high; }" H, 0x1234)     \
     /* registers of an inner scope end with it */                                                  \
     M("mov.b32 %r0, 3; { .reg .b32 %r<2>; mov.b32 %r0, 5; } add.u32 %r0, %r0, 1;" R, 4)            \
@@ -178,7 +225,7 @@
     M("cvt.ftz.f32.f32 %f0, 0f807FFFFF;" F, 0x80000000)                                            \
     M("cvt.f64.f32 %g0, 0f00400000;" G, 0x3800000000000000)                                        \
     M("cvt.ftz.f64.f32 %g0, 0f00400000;" G, 0)                                                     \
-    M("cvt.rp.ftz.f16.f32 %h0, 0f00400000;" H, 0)                                                  \
+    M("cvt.rp.ftz.f16.f32 %h0, 0f00400000;" H, 1)                                                  \
     M("cvt.rn.ftz.f32.f64 %f0, 0d3FF8000000000000;" F, 0x3FC00000)                                 \
     M("cvt.rn.f32.f64 %f0, 0d3800000000000000;" F, 0x00400000)                                     \
     M("cvt.rn.ftz.f32.f64 %f0, 0d3800000000000000;" F, 0)                                          \
@@ -189,7 +236,7 @@
     M("cvt.rp.f32.s32 %f0, 16777217;" F, 0x4B800001)                                               \
     M("cvt.rm.f64.s64 %g0, 0x20000000000001;" G, 0x4340000000000000)                               \
     M("cvt.rp.f64.u64 %g0, 0x20000000000001;" G, 0x4340000000000001)                               \
-    M("cvt.rz.f32.f64 %f0, 0d7FF8000000000001;" F, 0x7FFFFFFF)                                     \
+    M("cvt.rz.f16x2.f32 %r0, 0f477FFFFF, 0fBF80FFFF;" R, 0x7BFFBC07)                               \
     M("cvt.rni.f64.f64 %g0, 0d4004000000000000;" G, 0x4000000000000000)                            \
     M("cvt.rpi.f32.f32 %f0, 0f3FA00000;" F, 0x40000000)                                            \
     M("cvt.rn.f16.f32 %h0, 0f3F800000;" H, 0x3C00)                                                 \
@@ -222,26 +269,28 @@
     M("ld.param.v2.u32 {%r1, %r2}, [two]; mad.lo.u32 %r0, %r2, 100, %r1;" R, 2211)                 \
     M("mov.u64 %d1, two; ld.param.u32 %r0, [%d1+4];" R, 22)                                        \
     /* special registers */                                                                        \
-    M("mov.u32 %r0, %nwarpid;" R, 1)                                                               \
+    M("mov.u32 %r0, %nwarpid;" R, 64)                                                              \
     M("mov.u32 %r0, %nsmid;" R, 132)                                                               \
-    M("mov.u32 %r0, %smid;" R, 0)                                                                  \
+    M("mov.u32 %r0, %smid; mov.u32 %r1, %nsmid; setp.lt.u32 %p0, %r0, %r1;" P, 1)                  \
     M("mov.u32 %r0, %lanemask_eq;" R, 1u << l)                                                     \
     M("mov.u32 %r0, %lanemask_le;" R, (2u << l) - 1)                                               \
     M("mov.u32 %r0, %lanemask_lt;" R, (1u << l) - 1)                                               \
     M("mov.u32 %r0, %lanemask_ge;" R, ~((1u << l) - 1))                                            \
     M("mov.u32 %r0, %lanemask_gt;" R, ~((2u << l) - 1))                                            \
     M("mov.u32 %r0, %dynamic_smem_size;" R, 16)                                                    \
-    M("mov.u32 %r0, %total_smem_size;" R, 256 + 16)                                                \
+    M("mov.u32 %r0, %total_smem_size;" R, 3 * 128)                                                 \
     M("mov.u32 %r0, %nclusterid.x; mov.u32 %r1, %nctaid.x; sub.u32 %r0, %r0, %r1;" R, 0)           \
     M("mov.u32 %r0, %clusterid.y; mov.u32 %r1, %cluster_ctarank; add.u32 %r0, %r0, %r1;" R, 0)     \
     M("mov.u32 %r0, %cluster_nctarank; mov.u32 %r1, %cluster_nctaid.z; add.u32 %r0, %r0, %r1;" R,  \
       2)                                                                                           \
     M("mov.pred %p0, %is_explicit_cluster;" P, 0)                                                  \
-    M("mov.u64 %d0, 5; mov.u64 %d0, %gridid;", 0)                                                  \
+    M("mov.u64 %d0, %gridid; mov.u64 %d1, %gridid; sub.u64 %d0, %d0, %d1;", 0)                     \
     M("mov.u32 %r0, WARP_SZ;" R, 32)                                                               \
     M("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; setp.gt.u64 %p0, %d2, %d1;" P, 1)             \
-    M("mov.u64 %d1, %globaltimer; mov.u64 %d2, %globaltimer; setp.gt.u64 %p0, %d2, %d1;" P, 1)     \
-    M("mov.u32 %r0, %clock_hi;" R, 0)                                                              \
+    M("mov.u64 %d1, %globaltimer; mov.u64 %d2, %globaltimer; setp.ge.u64 %p0, %d2, %d1;" P, 1)     \
+    M("mov.u32 %r0, %clock_hi; mov.u64 %d1, %clock64; shr.u64 %d1, %d1, 32;"                       \
+      "cvt.u32.u64 %r1, %d1; setp.eq.u32 %p0, %r0, %r1;" P,                                        \
+      1)                                                                                           \
     /* what threads of a warp exchange */                                                          \
     M("and.b32 %r1, %r7, 3; match.any.sync.b32 %r0, %r1, " ALL ";" R, 0x11111111u << l % 4)        \
     M("mov.u32 %r1, 7; match.all.sync.b32 %r0|%p0, %r1, " ALL ";" R, 0xFFFFFFFF)                   \
@@ -261,7 +310,9 @@
     M("setp.lt.u32 %p1, %r7, 4; vote.sync.any.pred %p0, %p1, " ALL ";" P, 1)                       \
     M("setp.lt.u32 %p1, %r7, 4; vote.sync.all.pred %p0, !%p1, " ALL ";" P, 0)                      \
     M("setp.lt.u32 %p1, %r7, 4; vote.sync.uni.pred %p0, %p1, " ALL ";" P, 0)                       \
-    M("st.shared.u32 [part], %r7; bar.warp.sync " ALL "; ld.shared.u32 %r0, [part];" R, 31)        \
+    M("setp.eq.u32 %p1, %r7, 31; @%p1 st.shared.u32 [part], %r7; bar.warp.sync " ALL ";"           \
+      "ld.shared.u32 %r0, [part];" R,                                                              \
+      31)                                                                                          \
     M("setp.lt.u32 %p1, %r7, 5; bar.red.popc.u32 %r0, 0, %p1;" R, 5)                               \
     M("setp.lt.u32 %p1, %r7, 5; bar.red.or.pred %p0, 0, %p1;" P, 1)                                \
     M("setp.lt.u32 %p1, %r7, 5; bar.red.and.pred %p0, 0, !%p1;" P, 0)                              \
@@ -270,9 +321,9 @@
     M("st.global.f64 [%d7], 0d3FF8000000000000; atom.global.add.f64 %g0, [%d7], "                  \
       "0d4000000000000000; ld.global.u64 %d0, [%d7];",                                             \
       0x400C000000000000)                                                                          \
-    M(ATOMIC4("f16x2", "0x3C004000", "add.noftz") "0x40003C00" AFTER4,                             \
+    M("mov.b32 %r2, 0x40003C00; " ATOMIC4("f16x2", "0x3C004000", "add.noftz") "%r2" AFTER4,        \
       BEFORE_AND(0x3C004000, 0x42004200))                                                          \
-    M(ATOMIC4("bf16x2", "0x3F804000", "add.noftz") "0x40003F80" AFTER4,                            \
+    M("mov.b32 %r2, 0x40003F80; " ATOMIC4("bf16x2", "0x3F804000", "add.noftz") "%r2" AFTER4,       \
       BEFORE_AND(0x3F804000, 0x40404040))                                                          \
     M("st.global.u32 [%d7], 0x11114000; mov.b16 %h1, 0x3C00; atom.global.add.noftz.f16 %h0, "      \
       "[%d7], %h1; ld.global.u32 %r0, [%d7];" R,                                                   \
@@ -329,7 +380,6 @@ static const char *const texts[] = {CASES(TEXT)};
 enum { LANES = 32, COUNT = sizeof texts / sizeof *texts };
 static uint64_t expected[COUNT][LANES];
 /* Their addresses stand for the kernels. */
-static char kernels[COUNT];
 
 static void fill_expected(void)
 {
@@ -357,17 +407,16 @@ static const char kernel[] =
     "mov.u32 %%r7, %%laneid; ld.param.u64 %%d7, [out]; mul.wide.u32 %%d6, %%r7, 8;\n"
     "add.s64 %%d7, %%d7, %%d6;\n%s\nst.global.u64 [%%d7], %%d0; ret;\n}\n";
 
-static void check(size_t n, uint64_t *out)
+static void check(CUfunction run, size_t n, uint64_t *out)
 {
     uint64_t got[LANES];
     uint32_t two[2] = {11, 22};
     void *arguments[] = {&out, two};
-    dim3 one = {1, 1, 1}, lanes = {LANES, 1, 1};
-    cudaError_t error = cudaLaunchKernel(&kernels[n], one, lanes, arguments, 16, 0);
+    CUresult error = cuLaunchKernel(run, 1, 1, 1, LANES, 1, 1, 16, NULL, arguments, NULL);
     if (!error)
-        error = cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+        error = cuMemcpyDtoH(got, (CUdeviceptr)out, sizeof got);
     if (error) {
-        printf("%s: %s\n", texts[n], cudaGetErrorName(error));
+        printf("%s: error %d\n", texts[n], (int)error);
         exit(1);
     }
     for (unsigned l = 0; l < LANES; l++)
@@ -379,24 +428,38 @@ static void check(size_t n, uint64_t *out)
         }
 }
 
+/* Loads a text of PTX and prints what the driver has against it. */
+static CUmodule load(const char *text)
+{
+    static char log[4096];
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log};
+    CUmodule module;
+    OK(cudaFree(NULL));
+    if (cuModuleLoadDataEx(&module, text, 2, options, values)) {
+        puts(log);
+        exit(1);
+    }
+    return module;
+}
+
 CASE(values)
 {
     static char text[COUNT * 1200];
-    static char names[COUNT][16];
     uint64_t *out;
     char *at = text + sprintf(text, "%s", begin);
     fill_expected();
     for (size_t n = 0; n < COUNT; n++)
         at += sprintf(at, kernel, n, texts[n]);
-    void **binary = register_ptx(text);
-    for (size_t n = 0; n < COUNT; n++) {
-        sprintf(names[n], "case%zu", n);
-        __cudaRegisterFunction(binary, &kernels[n], NULL, names[n], -1, 0, 0, 0, 0, 0);
-    }
-    __cudaRegisterFatBinaryEnd(binary);
+    const CUmodule module = load(text);
     OK(cudaMalloc((void **)&out, sizeof *expected));
-    for (size_t n = 0; n < COUNT; n++)
-        check(n, out);
+    for (size_t n = 0; n < COUNT; n++) {
+        char name[16];
+        CUfunction run;
+        sprintf(name, "case%zu", n);
+        DO(cuModuleGetFunction(&run, module, name));
+        check(run, n, out);
+    }
     OK(cudaFree(out));
 }
 
@@ -436,11 +499,9 @@ CASE(print)
     at = put_text(at, "format", "[%d] [%-6s] [%5.1f] [%llx] [%p] [%s] [%c] 100%%\n");
     at = put_text(at, "counted", "%d values\n");
     strcpy(at, says);
-    void **binary = register_ptx(text);
-    __cudaRegisterFunction(binary, &kernels[0], NULL, "says", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterFatBinaryEnd(binary);
-    dim3 one = {1, 1, 1};
-    OK(cudaLaunchKernel(&kernels[0], one, one, NULL, 0, 0));
+    CUfunction run;
+    DO(cuModuleGetFunction(&run, load(text), "says"));
+    DO(cuLaunchKernel(run, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cudaDeviceSynchronize());
 }
 
