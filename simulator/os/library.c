@@ -25,8 +25,8 @@ bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
     return decompress(to, bytes, from, compressed) == bytes;
 }
 
-/* The folder of the own library, with a slash. It is found before the program can leave the folder in
- * which a relative LD_LIBRARY_PATH begins. */
+/* The folder of the own library, with a slash. It is found before the program can leave the folder
+ * in which a relative LD_LIBRARY_PATH begins. */
 static char own_folder[PATH_MAX];
 
 __attribute__((constructor(101))) static void find_own_folder(void)
