@@ -23,23 +23,27 @@ in_build() {
         "$ROOT/build/$build/simulator/tests/unit/$program" "$@"
 }
 
+# ended STATUS BUILD PROGRAM [ARGUMENT...]: the same; the program ends with this status, and no
+# sanitizer finds anything
+ended() {
+    run in_build "${@:2}"
+    [ "$status" = "$1" ] && [[ $output != *Sanitizer* && $output != *"runtime error"* ]] ||
+        miss "${*:2} ($(env | grep '^SIM_' | xargs)): exit status $status" "$output"
+}
+
 @test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
     local sizes
     for sizes in 2 10 300; do
-        run in_build simulator inside_structures tree $((3 * STEPS)) "$sizes"
-        [ "$status" = 0 ] || complain "inside_structures tree, $sizes:" "$output"
+        ended 0 simulator inside_structures tree $((3 * STEPS)) "$sizes"
     done
-    finish
 }
 
 @test "a vector clock holds what an array would, in trees of one level and of several" {
     local slots
     for slots in 40 640 40000 70000; do
-        run in_build simulator inside_structures clocks \
+        ended 0 simulator inside_structures clocks \
             $((slots < 100 ? 20 * STEPS : STEPS)) $slots
-        [ "$status" = 0 ] || complain "inside_structures clocks, $slots:" "$output"
     done
-    finish
 }
 
 # walk ordered|loose STEPS [SEED [EVERY [THREADS]]]. A loose walk is not checked. An ordered walk
@@ -47,8 +51,7 @@ in_build() {
 walk() {
     local check=off
     [ "$1" = loose ] || check=no-init
-    SIM_CHECK=$check run in_build "${BUILD:-simulator}" inside_walk "$@"
-    [ "$status" = 0 ] || complain "inside_walk $*, $(env | grep '^SIM_' | xargs):" "$output"
+    SIM_CHECK=$check ended 0 "${BUILD:-simulator}" inside_walk "$@"
 }
 
 # walk_checked BUILD STEPS SEED: a loose walk, of which the checker reports much
@@ -65,7 +68,6 @@ walk_checked() {
         assert_output --regexp \
             "^10000 steps, $number blocks live at the end, $number allocations found no memory\$"
     done
-    finish
 }
 
 # bats test_tags=long
@@ -75,26 +77,22 @@ walk_checked() {
     for schedule in measured instant late random:5; do
         SIM_SCHEDULE=$schedule walk loose 5000 9
     done
-    finish
 }
 
 @test "with segments of other sizes the laws hold" {
     local segment
     for segment in 2 7 48; do SIM_SEGMENT=$segment walk loose $((STEPS / 2)) 6; done
-    finish
 }
 
 @test "the checker breaks no law either" { walk_checked simulator "$STEPS" 5; }
 
 @test "a walk in order: the laws hold, nothing is reported, each block keeps its value" {
     walk ordered 3000 4
-    finish
 }
 
 @test "the same in four host threads at once" {
     local schedule
     for schedule in measured random:1; do SIM_SCHEDULE=$schedule walk ordered 1000 5 100 4; done
-    finish
 }
 
 # bats test_tags=long
@@ -105,54 +103,42 @@ walk_checked() {
     for schedule in instant late random:5; do SIM_SCHEDULE=$schedule walk ordered 3000 4; done
     BUILD=simulator-address-undefined walk ordered 10000 6 50
     BUILD=simulator-thread walk ordered 500 7 100 4
-    finish
 }
 
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
     local case rounds=${TEST_LONG:+200}
     rounds=${rounds:-60}
     for case in $(in_build simulator flat); do
-        run in_build simulator flat "$case" "$rounds"
-        [ "$status" = 0 ] || complain "flat $case $rounds: exit status $status:" "$output"
+        ended 0 simulator flat "$case" "$rounds"
     done
-    SIM_SCHEDULE=late run in_build simulator flat queried "$rounds"
-    [ "$status" = 0 ] || complain "flat queried $rounds, schedule late:" "$output"
-    finish
+    SIM_SCHEDULE=late ended 0 simulator flat queried "$rounds"
 }
 
 # bats test_tags=long
 @test "address and undefined-behaviour sanitizers find nothing in random and odd programs" {
-    make_sanitized address,undefined simulator/tests/facts/one-gpu \
+    make_sanitized address,undefined libptx.so simulator/tests/facts/one-gpu \
         simulator/tests/unit/{inside_walk,behaviour,host_rules,instructions}
     local one
     BUILD=simulator-address-undefined walk loose 2000 6
     walk_checked simulator-address-undefined 2000 7
     for one in first pointers; do
-        SIM_CHECK=off run in_build simulator-address-undefined ../facts/one-gpu "$one"
-        assert_success
-        refute_output --regexp 'Sanitizer|runtime error'
+        SIM_CHECK=off ended 0 simulator-address-undefined ../facts/one-gpu "$one"
     done
     for one in fail seconds in_fork; do
-        run in_build simulator-address-undefined behaviour "$one"
-        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+        ended 0 simulator-address-undefined behaviour "$one"
     done
-    run in_build simulator-address-undefined behaviour host_function
-    [[ $status = 3 && $output != *Sanitizer* ]] || complain "behaviour host_function:" "$output"
+    ended 3 simulator-address-undefined behaviour host_function
     for one in $(in_build simulator host_rules); do
-        run in_build simulator-address-undefined host_rules "$one"
-        [ "$status" = 0 ] || complain "host_rules $one:" "$output"
+        ended 0 simulator-address-undefined host_rules "$one"
     done
-    SIM_CHECK=no-race ASAN_OPTIONS=detect_leaks=0 run in_build simulator-address-undefined \
+    SIM_CHECK=no-race ASAN_OPTIONS=detect_leaks=0 ended 0 simulator-address-undefined \
         instructions values
-    [ "$status" = 0 ] || complain "instructions:" "$output"
-    finish
 }
 
 # bats test_tags=long
 @test "under the address sanitizer a frame pointer may be any number" {
     make_sanitized address,undefined simulator/tests/unit/inside_broken
-    run in_build simulator-address-undefined inside_broken frame
-    assert_success
+    ended 0 simulator-address-undefined inside_broken frame
     assert_output "a site"
 }
 
@@ -160,31 +146,27 @@ walk_checked() {
 @test "the thread sanitizer finds nothing in host functions, two threads, and a walk" {
     local one
     make_sanitized thread simulator/tests/unit/{inside_walk,behaviour,host_rules}
-    run in_build simulator-thread behaviour host_function
-    [[ $status = 3 && $output != *Sanitizer* ]] || complain "behaviour host_function:" "$output"
+    ended 3 simulator-thread behaviour host_function
     # It allows no call in a child of several threads, and delays a signal to a waiting thread.
     for one in sizes destroyed_while_awaited copies_beside; do
-        SIM_MEMORY=4G run in_build simulator-thread host_rules "$one"
-        [ "$status" = 0 ] || complain "host_rules $one:" "$output"
+        SIM_MEMORY=4G ended 0 simulator-thread host_rules "$one"
     done
     BUILD=simulator-thread walk loose 300 8
-    finish
 }
 
 @test "SIM_CHECK_LAWS=1: a broken law ends the next call with a sentence; correct programs run" {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_broken
     local law program programs with
     for law in segments watermark capped ranges account plain_heap; do
-        SIM_CHECK_LAWS=1 run in_build simulator inside_broken "$law"
-        [[ $status = 1 && $output == *"after cudaGetLastError a law of the simulation"* ]] ||
-            complain "inside_broken $law: exit status $status" "$output"
-        run in_build simulator inside_broken "$law"
-        [[ $status = 0 && $output == returned ]] || complain "$law, not walked: $status" "$output"
+        SIM_CHECK_LAWS=1 ended 1 simulator inside_broken "$law"
+        assert_output --partial "after cudaGetLastError a law of the simulation"
+        ended 0 simulator inside_broken "$law"
+        assert_output returned
     done
-    SIM_CHECK_LAWS=1 run in_build simulator inside_broken nothing
-    [[ $status = 0 && $output == returned ]] || complain "nothing broken: $status" "$output"
-    SIM_CHECK_LAWS=2 run in_build simulator inside_broken nothing
-    [[ $output == *'SIM_CHECK_LAWS is "2"; expected 1 or 0.'* ]] || complain "2: $output"
+    SIM_CHECK_LAWS=1 ended 0 simulator inside_broken nothing
+    assert_output returned
+    SIM_CHECK_LAWS=2 ended 2 simulator inside_broken nothing
+    assert_output --partial 'SIM_CHECK_LAWS is "2"; expected 1 or 0.'
     mapfile -t programs < <(lessons)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/solutions/}"
     for program in "${programs[@]}"; do
