@@ -103,38 +103,35 @@ PYTHON
     cd "$BATS_TEST_TMPDIR" && : >journal.jsonl
     for what in create network executable unlink; do
         run "$ROOT/build/simulator/simulator/tests/unit/sealed" "$what"
-        [ "$status$output" = "0went on" ] || complain "$what: $status $output"
+        [ "$status$output" = "0went on" ] || miss "$what: $status $output"
     done
-    finish
 }
 
 @test "what a lesson needs stays: reading, threads, a second process, the lines of a report" {
     local what
     for what in nothing read memory thread two; do
         case_of "$what"
-        [ "$status$ended" = 0 ] || complain "$what: status $status $ended $(cat run/stderr)"
+        [ "$status$ended" = 0 ] || miss "$what: status $status $ended $(cat run/stderr)"
     done
     [ -s run/journal.jsonl ] && [ -s run/journal.jsonl.1 ] ||
-        complain "two processes: $(ls run)"
+        miss "two processes: $(ls run)"
     sealed lessons/08_stream_order
-    [ "$status$ended" = 3 ] || complain "lesson 08's starter: status $status $ended"
+    [ "$status$ended" = 3 ] || miss "lesson 08's starter: status $status $ended"
     grep -q 'at lessons/08_stream_order.c:[0-9]' run/stderr ||
-        complain "no line in the report:" "$(head -n 4 run/stderr)"
-    finish
+        miss "no line in the report:" "$(head -n 4 run/stderr)"
 }
 
 @test "a program that may start itself again does so with the settings of its grader" {
     case_of again
     [[ $status = 1 && $(<run/stderr) == *"starts another program"* ]] ||
-        complain "It may not: status $status $(cat run/stdout run/stderr)"
+        miss "It may not: status $status $(cat run/stdout run/stderr)"
     SEAL="exec" case_of again
     [[ $status$ended = 0 && $(<run/stdout) = "2 devices" && -s run/journal.jsonl ]] ||
-        complain "It may: status $status $ended $(cat run/stdout run/stderr)"
+        miss "It may: status $status $ended $(cat run/stdout run/stderr)"
     # Where each process has its libraries at the same addresses, too.
     SEAL="exec" RUN_BY="setarch -R" case_of again
     [[ $status$ended = 0 && $(<run/stdout) = "2 devices" ]] ||
-        complain "Without randomized addresses: status $status $(cat run/stdout run/stderr)"
-    finish
+        miss "Without randomized addresses: status $status $(cat run/stdout run/stderr)"
 }
 
 @test "a journal that was written over, planted or taken away does not count" {
@@ -154,9 +151,8 @@ PYTHON
         RUN_BY=bounded run_program '{"place": {"seal": true}}' run \
             LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$PWD/run/journal.jsonl" \
             -- "$ROOT/build/simulator/simulator/tests/unit/sealed" nothing
-        [ -n "$ended" ] || complain "$made: the run counts."
+        [ -n "$ended" ] || miss "$made: the run counts."
     done
-    finish
 }
 
 @test "the journal and its receipt repeat the settings, and others than the grader's do not count" {
@@ -188,24 +184,22 @@ sys.exit(not seal.holds("forged", dict(pair.split("=", 1) for pair in given)))
 PYTHON
     }
     given=(LD_LIBRARY_PATH=x SIM_JOURNAL=y SIM_CHECK=on SIM_MEMORY=8G)
-    holds "SIM_MEMORY=8G SIM_CHECK=on" "SIM_CHECK=on SIM_MEMORY=8G" || complain "They agree."
+    holds "SIM_MEMORY=8G SIM_CHECK=on" "SIM_CHECK=on SIM_MEMORY=8G" || miss "They agree."
     for what in "" SIM_CHECK=on "SIM_CHECK=off SIM_MEMORY=8G" "SIM_CHECK=on SIM_MEMORY=8G SIM_X=1"
     do
-        ! holds "$what" "SIM_CHECK=on SIM_MEMORY=8G" || complain "The journal's line is: $what"
-        ! holds "SIM_CHECK=on SIM_MEMORY=8G" "$what" || complain "The receipt's are: $what"
+        ! holds "$what" "SIM_CHECK=on SIM_MEMORY=8G" || miss "The journal's line is: $what"
+        ! holds "SIM_CHECK=on SIM_MEMORY=8G" "$what" || miss "The receipt's are: $what"
     done
     given=(SIM_JOURNAL=y)
-    holds "" "" || complain "There are none."
-    ! holds SIM_CHECK=off "" || complain "None was given."
-    finish
+    holds "" "" || miss "There are none."
+    ! holds SIM_CHECK=off "" || miss "None was given."
 }
 
 @test "a graded run's settings are in a page that /proc/self/mem cannot write, either" {
     # Where a program may start itself again it can open the page of paths, and so this file.
     SEAL="exec" case_of write-settings
     [[ $status$ended = 0 && $(<run/stdout) = "as they were" ]] ||
-        complain "status $status $ended: $(cat run/stdout run/stderr)"
-    finish
+        miss "status $status $ended: $(cat run/stdout run/stderr)"
 }
 
 @test "the settings of a graded run cannot be changed in memory, and a bad SIM_SEAL is named" {
