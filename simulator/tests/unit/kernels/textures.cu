@@ -15,6 +15,15 @@ static void done(const char *name, int reads, int wrong)
     printf("%s: %d read, %d wrong\n", name, reads, wrong);
 }
 
+// Counts the numbers below n for which it is wrong.
+template <typename F> static void count(const char *name, int n, F is_wrong)
+{
+    int wrong = 0;
+    for (int i = 0; i < n; i++)
+        wrong += is_wrong(i);
+    done(name, n, wrong);
+}
+
 // ---- coordinates ----
 
 // Multiples of 1/32 around the texels in each direction; of `width` of them if normalized.
@@ -77,10 +86,9 @@ template <typename T, int D>
 static void compare(const char *name, cudaTextureObject_t t, const guide &g, double tolerance = 0)
 {
     const T *out = read_all<T, D>(t, READS);
-    int wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += !(fabs(first(out[i]) - g(at[i].x, at[i].y, at[i].z)) <= tolerance);
-    done(name, READS, wrong);
+    count(name, READS, [&](int i) {
+        return !(fabs(first(out[i]) - g(at[i].x, at[i].y, at[i].z)) <= tolerance);
+    });
 }
 
 // Two textures, and two ways to read them, give the same.
@@ -90,10 +98,7 @@ static void same(const char *name, cudaTextureObject_t t, cudaTextureObject_t u)
     const float *out = read_all<float, D>(t, READS);
     const std::vector<float> expected(out, out + READS);
     out = read_all<float, E>(u, READS);
-    int wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += out[i] != expected[i];
-    done(name, READS, wrong);
+    count(name, READS, [&](int i) { return out[i] != expected[i]; });
 }
 
 enum { WRAP = cudaAddressModeWrap, CLAMP = cudaAddressModeClamp, BORDER = cudaAddressModeBorder };
@@ -204,12 +209,11 @@ static void layers()
     for (int i = 0; i < READS; i++)
         at[i].w = (float)(i % K);
     const float *out = read_all<float, 12>(texture_of(a, nearest(CLAMP)), READS);
-    int wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += out[i]
-              != value(fold((int)floor(at[i].x), N, CLAMP), fold((int)floor(at[i].y), M, CLAMP),
-                       i % K);
-    done("layers, 2D", READS, wrong);
+    count("layers, 2D", READS, [&](int i) {
+        return out[i]
+            != value(fold((int)floor(at[i].x), N, CLAMP), fold((int)floor(at[i].y), M, CLAMP),
+                     i % K);
+    });
     for (int i = 0; i < 4; i++)
         at[i] = make_float4(2.5f, 1.5f, 0, (float)(i < 2 ? -1 - i * 1000 : K - 2 + i));
     out = read_all<float, 12>(texture_of(a, nearest(CLAMP)), 4);
@@ -225,10 +229,9 @@ static void layers()
     for (int i = 0; i < READS; i++)
         at[i].w = (float)(i % (M * K));
     out = read_all<float, 11>(texture_of(a, nearest(CLAMP)), READS);
-    wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += out[i] != values[i % (M * K) * N + fold((int)floor(at[i].x), N, CLAMP)];
-    done("layers, 1D", READS, wrong);
+    count("layers, 1D", READS, [&](int i) {
+        return out[i] != values[i % (M * K) * N + fold((int)floor(at[i].x), N, CLAMP)];
+    });
 }
 
 // The guide's table: the face, and s, t, m of a direction.
@@ -302,10 +305,7 @@ static void linear_memory()
     for (int i = 0; i < READS; i++)
         at[i] = make_float4((float)(i * 31 % n), 0, 0, 0);
     const float *out = read_all<float, 0>(t, READS);
-    int wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += out[i] != p[i * 31 % n];
-    done("linear memory", READS, wrong);
+    count("linear memory", READS, [&](int i) { return out[i] != p[i * 31 % n]; });
     at[0].x = -1, at[1].x = n, at[2].x = n + 100, at[3].x = -1000;
     out = read_all<float, 0>(u, 4);
     printf("open: linear memory outside: %g %g %g %g\n", out[0], out[1], out[2], out[3]);
@@ -319,10 +319,8 @@ static void linear_memory()
     for (int i = 0; i < READS; i++)
         at[i] = make_float4((float)(i * 31 % (n / 4)), 0, 0, 0);
     const uchar4 *fours = read_all<uchar4, 0>(t, READS);
-    wrong = 0;
-    for (int i = 0; i < READS; i++)
-        wrong += memcmp(&fours[i], bytes + 4 * (i * 31 % (n / 4)), 4) != 0;
-    done("linear memory, uchar4", READS, wrong);
+    count("linear memory, uchar4", READS,
+          [&](int i) { return memcmp(&fours[i], bytes + 4 * (i * 31 % (n / 4)), 4) != 0; });
 }
 
 // An array of the same texels gives the same.
@@ -448,15 +446,13 @@ static void surfaces()
     surface_2d<<<1, dim3(N, M)>>>(s, other);
     MUST(cudaDeviceSynchronize());
     std::vector<float> v = back<float>(b, N, M, 1);
-    int wrong = 0;
-    for (int i = 0; i < N * M; i++)
-        wrong += v[i] != (float)(value(N - 1 - i % N, i / N, 0) * 2 + 1);
-    done("surfaces, 2D", N * M, wrong);
+    count("surfaces, 2D", N * M,
+          [&](int i) { return v[i] != (float)(value(N - 1 - i % N, i / N, 0) * 2 + 1); });
     float *out = managed<float>(8);
     surface_outside<<<1, 1>>>(s, out);
     MUST(cudaDeviceSynchronize());
-    wrong = out[0] != 0 || out[1] != 0 || out[2] != 0 || out[3] != (float)value(0, 0, 0)
-         || out[4] != (float)value(N - 1, 1, 0) || out[5] != (float)value(1, M - 1, 0);
+    int wrong = out[0] != 0 || out[1] != 0 || out[2] != 0 || out[3] != (float)value(0, 0, 0)
+             || out[4] != (float)value(N - 1, 1, 0) || out[5] != (float)value(1, M - 1, 0);
     v = back<float>(a, N, M, 1);
     for (int i = 0; i < N * M; i++)
         wrong += v[i] != (i == 3 * N - 1 ? 2000.0f : values[i]);
@@ -510,10 +506,7 @@ static void copies()
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 3; i++)
             want[(2 + j) * N + 4 + i] = values[j * N + i];
-    int wrong = 0;
-    for (int i = 0; i < N * M; i++)
-        wrong += got[i] != want[i];
-    done("copies, 2D", N * M, wrong);
+    count("copies, 2D", N * M, [&](int i) { return got[i] != want[i]; });
     // Bytes that go on in the next row: from element 5 of row 0 on, and back.
     const size_t part = 13 * sizeof(float);
 #pragma GCC diagnostic push
@@ -522,7 +515,7 @@ static void copies()
     MUST(cudaMemcpyArrayToArray(b, 4, 1, a, 20, 0, part));
     MUST(cudaMemcpyFromArray(got.data(), b, 4, 1, part, cudaMemcpyDeviceToHost));
 #pragma GCC diagnostic pop
-    wrong = 0;
+    int wrong = 0;
     for (int i = 0; i < 13; i++)
         wrong += got[i] != values[i];
     MUST(cudaMemcpy2DFromArray(got.data(), row, b, 0, 0, row, M, cudaMemcpyDeviceToHost));
@@ -540,10 +533,7 @@ static void copies()
     MUST(cudaMemcpy2DFromArrayAsync(pinned + N * M, row, a, 0, 0, row, M, cudaMemcpyDeviceToHost,
                                     s));
     MUST(cudaStreamSynchronize(s));
-    wrong = 0;
-    for (int i = 0; i < N * M; i++)
-        wrong += pinned[N * M + i] != values[i];
-    done("copies in a stream", N * M, wrong);
+    count("copies in a stream", N * M, [&](int i) { return pinned[N * M + i] != values[i]; });
     MUST(cudaFreeHost(pinned));
     MUST(cudaFree(device));
     MUST(cudaStreamDestroy(s));
