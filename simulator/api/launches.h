@@ -1,5 +1,5 @@
-/* Where a launch by <<<...>>> was written, for api/entry.c, and launches of kernels after the calls'
- * own checks, for api/launch_calls.c and api/driver_module_calls.c. */
+/* Where a launch by <<<...>>> was written, for api/entry.c, and launches of kernels after the
+ * call's own checks, for api/launch_calls.c and api/driver_module_calls.c. */
 #ifndef SIM_API_LAUNCHES_H
 #define SIM_API_LAUNCHES_H
 
