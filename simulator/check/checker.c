@@ -589,8 +589,9 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
     const struct origin *origin = &later->origin, *allocated_by = &ref.shadow->allocated_by;
     if (!report_begin(HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION, allocated_by, origin))
         return;
-    report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.", origin->call,
-                report_stream(origin).text, later->from, later->to - 1, ref.id, ref.bytes);
+    report_text("%s (%s) touches %s of allocation %u, which has %zu.", origin->call,
+                report_stream(origin).text, report_bytes(later->from, later->to).text, ref.id,
+                ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
     note_inside(later);
@@ -751,8 +752,9 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
                                  bool write, struct shadow_ref before, bool of_graph,
                                  const char *inside)
 {
-    report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.",
-                origin->call, report_stream(origin).text, write ? "writes" : "reads", bytes);
+    report_text("%s (%s) %s %zu byte%s at an address of the device where nothing is allocated.",
+                origin->call, report_stream(origin).text, write ? "writes" : "reads", bytes,
+                bytes == 1 ? "" : "s");
     if (before.shadow)
         report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
     report_origin("used", origin);
@@ -842,11 +844,11 @@ void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, siz
     if (!settings.check
         || !report_begin(HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION, allocated_by, origin))
         return;
-    report_text("%s (%s) touches bytes %zu to %zu of allocation %u, to which none of its arguments "
-                "points. The kernel computed that address from its argument %zu, which points to "
-                "allocation %u.",
-                origin->call, report_stream(origin).text, from, from + bytes - 1, ref.id, argument,
-                given.id);
+    report_text("%s (%s) touches %s of allocation %u, to which none of its arguments points. The "
+                "kernel computed that address from its argument %zu, which points to allocation "
+                "%u.",
+                origin->call, report_stream(origin).text, report_bytes(from, from + bytes).text,
+                ref.id, argument, given.id);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_allocation(given.id, given.bytes, &given.shadow->allocated_by);
     report_origin("used", origin);
@@ -969,8 +971,8 @@ void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, 
     if (!settings.check || summary.given_up || report_covers(origin)
         || !report_begin(HAZARD_UNINITIALIZED_READ, &ref.shadow->allocated_by, origin))
         return;
-    report_text("%s (%s) reads bytes %zu to %zu of allocation %u, and nothing has written them.",
-                origin->call, report_stream(origin).text, from, to - 1, ref.id);
+    report_text("%s (%s) reads %s of allocation %u, and nothing has written them.", origin->call,
+                report_stream(origin).text, report_bytes(from, to).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("read", origin);
     note_inside(&(struct access){.inside = inside});

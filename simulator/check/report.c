@@ -546,6 +546,12 @@ struct phrase report_stream(const struct origin *origin)
     return phrase("graph launch %u in %s", origin->launch, stream_name(origin).text);
 }
 
+struct phrase report_bytes(size_t from, size_t to)
+{
+    NEEDS_LOCK();
+    return to - from == 1 ? phrase("byte %zu", from) : phrase("bytes %zu to %zu", from, to - 1);
+}
+
 /* Adds the program's variable to a stream's name. */
 static struct phrase with_variable(struct phrase stream, const struct origin *origin)
 {

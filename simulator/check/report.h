@@ -40,6 +40,8 @@ void report_end(uint32_t id);
 
 /* Returns "stream 2", "the legacy stream", "the host", "graph launch 1 in stream 2". */
 struct phrase report_stream(const struct origin *origin);
+/* "byte 7", or for several "bytes 4 to 7": those before `to`. */
+struct phrase report_bytes(size_t from, size_t to);
 
 /* Counts a later call that comes after the earlier one only because a host function had begun,
  * while nothing shows that the host looked at what it did. */

@@ -83,6 +83,8 @@ silent() {
     checked strays
     pairs strays "access outside the allocation" ", to which none of its arguments points. " \
         $(./strays | grep -v form_)
+    exits 3 ./strays far_away incorrect
+    assert_output --partial " touches byte 5 of allocation "
     for form in $(./strays | grep form_); do
         run bounded ./strays "$form"
         [ "$status $output" = "0 " ] || complain "$form: status $status." "$output"
