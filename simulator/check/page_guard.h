@@ -7,10 +7,11 @@
  * - no store before the host has waited for work that reads there.
  *
  * This covers memory that host and device share (host and managed pools, cudaMallocManaged,
- * __managed__ variables) and pinned memory (cudaMallocHost, cudaHostAlloc), but not ordinary memory.
- * Registered memory has no second address, so it is closed only for copies and memsets, and opened
- * while work of the device runs that uses it. The first touch of a protected page is reported, and
- * the page is opened. Where the guard cannot see, it decides for the program (assumed):
+ * __managed__ variables) and pinned memory (cudaMallocHost, cudaHostAlloc), but not ordinary
+ * memory. Registered memory has no second address, so it is closed only for copies and memsets, and
+ * opened while work of the device runs that uses it. The first touch of a protected page is
+ * reported, and the page is opened. Where the guard cannot see, it decides for the program
+ * (assumed):
  *
  * - Only pages that lie wholly in what the work uses are protected. In a range without a whole page
  *   (4 KiB) nothing is seen, except for the last bytes of an allocation that shares no page with
