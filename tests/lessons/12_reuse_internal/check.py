@@ -1,6 +1,16 @@
 """Lesson 12: a wait that the driver inserts, or an error to act on."""
 
-from check import ALLOCATE, MIB, QUERY, SUCCESS, line_of, line_of_report, met_by_starter, miss
+from check import (
+    ALLOCATE,
+    LAST_ERROR,
+    MIB,
+    QUERY,
+    SUCCESS,
+    line_of,
+    line_of_report,
+    met_by_starter,
+    miss,
+)
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
@@ -118,12 +128,31 @@ class Taken:
         where = f"{self.forever['call']}{line_of_report(self.run.errors)}"
         return f"the host waited in {where} for a stream that is held: that never returns."
 
+    def step(self, call):
+        """What one call of take did, or "" where it says nothing about memory or order."""
+        if call in self.tried:
+            pool = self.names.get(call.get("pool"), "another pool")
+            return f"{pool if 'pool' in call else call['call']} returned {words(call)}"
+        if call in self.waits:
+            return f"the host waited in {call['call']}{line_of(call)}"
+        said = "result" in call and call["call"] not in (*LAST_ERROR, *QUERY)
+        return f"{call['call']} was called{line_of(call)}" if said else ""
+
+    def last_read(self):
+        """Where take read the last error, which it did too early or not at all."""
+        reads = self.calls.calls(*LAST_ERROR)
+        for read in reversed(reads.that(lambda x: x["file"] != "ask.h")):
+            if read["call"] == "cudaPeekAtLastError":
+                return f"cudaPeekAtLastError{line_of(read)} reads the error, and leaves it."
+            failed = self.tried.after(read).first
+            return f"take read it{line_of(read)}, before the failure{line_of(failed or {})}."
+        return "take did not call cudaGetLastError after the failure."
+
     def history(self):
-        tried = [
-            f"{self.names.get(x.get('pool'), 'another pool')} returned {words(x)}"
-            for x in self.tried
-        ]
-        waits = f" Waits of the host: {len(self.waits)}." if self.waits else ""
+        done = [step for step in map(self.step, self.calls) if step]
+        if len(done) > 8:
+            done[8:] = ["so on"]
+        waits = ""
         if self.calls.queries and not self.waits:
             waits += f""" take called {self.calls.queries.names} {len(self.calls.queries)} times: a
                 query is no synchronization, so the pool still does not give away the memory of
@@ -131,7 +160,7 @@ class Taken:
         if self.run.early and not self.forever and "take" not in self.run.answers:
             waits += " Then the program ended in take, at a CHECK: take returns the error instead."
         elif self.nothing:
-            waits += " Then take returned cudaSuccess, but no memory."
+            waits += " Then take returned cudaSuccess, but no memory of a pool."
         elif self.returned not in (SUCCESS, "nothing") and self.tried.where(result=SUCCESS):
             waits += f""" Then take returned {self.returned}, although it had memory. take must
                 return what its last allocation returned, and not what cudaGetLastError returns: an
@@ -140,7 +169,7 @@ class Taken:
             waits += f" Then {self.stood_still}"
         elif len(self.tried) == 1 and self.returned not in (SUCCESS, "nothing"):
             waits += " take tried no other pool."
-        return f"{', then '.join(tried or ['take tried no pool'])}.{waits}"
+        return f"{', then '.join(done or ['take tried no pool'])}.{waits}"
 
 
 @met_by_starter
@@ -183,7 +212,7 @@ def test_last_resort(check):
     if taken.returned not in (SUCCESS, "nothing") and taken.tried.where(result=SUCCESS):
         check.after(test_spare)
     # After the wait the memory may go back to the device first: then what it gets is new.
-    waited = taken.made and (taken.made["from"] == "synchronized" or taken.calls.waits)
+    waited = taken.made and (taken.made.get("from") == "synchronized" or taken.calls.waits)
     if taken.of != "the shared pool" or not waited:
         miss(f"{sentence} Happened: {taken.history()}")
 
@@ -206,7 +235,7 @@ def test_last_error(check):
                 allocation stays the last error until someone reads it: a later check after a
                 correct launch would report it. Code that has handled an error calls
                 cudaGetLastError once.
-                Happened: {wrong}""")
+                Happened: {wrong} {taken.last_read()}""")
 
 
 def test_prints(check):

@@ -82,6 +82,7 @@ static int **asked_frame(struct arena *arena, size_t first, size_t second)
  * more than 4 GiB. */
 static void asked_commit(void)
 {
+    int left = 0;
     for (int pinned = 0; pinned < 2; pinned++) {
         size_t more = pinned ? 0 : asked_given[3];
         const size_t sizes[] = {asked_given[0], asked_given[0] / 2, asked_given[1] + more};
@@ -92,9 +93,11 @@ static void asked_commit(void)
                 for (int p = 0; p < 2; p++)
                     CHECK(launch_fill(part[p], i, 1, asked_stream[0]));
             arena_reset(&arena, asked_stream);
+            left += (part[0] != NULL) + (part[1] != NULL);
             CHECK(cudaDeviceSynchronize());
         }
     }
+    printf("\npointers that a reset has left = %d\n", left);
 }
 
 /* One stream works in the arena, and in the next frame the other one. */

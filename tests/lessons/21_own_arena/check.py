@@ -52,6 +52,8 @@ def test_places(check):
             name = f"request {number + 1}, for {wanted} bytes, in an arena with an alignment of"
             answers[f"{name} {alignment}"] = f"1 at {offset}, {needed} needed by {number + 1}"
         if wrong := run.wrong(answers):
+            if any(run.answer(asked).startswith("0 ") for asked in answers):
+                check.after(test_limit)
             ends = {asked: run.answer(asked).split(",")[0] for asked in answers}
             if all(ends[asked] == answer.split(",")[0] for asked, answer in answers.items()):
                 miss(f"""after a request, needed is the end of that request, offset + bytes, without
@@ -98,6 +100,10 @@ def padded(limit, alignment, size):
 
 def test_limit(check):
     arenas, size, run = want(check)
+    for asked, answers in run.answers.items():
+        if asked.startswith("request ") and answers[0].startswith("0 "):
+            miss(f"""an arena takes REQUESTS requests, and all that fit its limit, which is SIZE_MAX
+                bytes here. Happened: {asked} was refused, in an arena with room for it.""")
     for alignment, limit in arenas:
         for requests in (unpadded(limit, size), padded(limit, alignment, size)):
             for answer, why, request in requests:
@@ -159,6 +165,10 @@ def test_kept_memory(check):
             miss(f"""an arena of {kind} memory allocates {needed[0]} bytes for its first frame,
                 nothing for the second, which needs less, and {needed[1]} bytes for the third.
                 Happened: it allocated {", ".join(map(str, made)) or "nothing"} bytes.""")
+    if run.answer("pointers that a reset has left") != "0":
+        miss("""arena_reset sets each pointer that it knows to NULL, as at the start: what it points
+            at belongs to other requests from then on.
+            Happened: a pointer still had its old value after arena_reset.""")
     if journal.ok("cudaMalloc"):
         miss("""device memory comes from a pool, with cudaMallocAsync, as in the starter.
             Happened: it came from cudaMalloc.""")
