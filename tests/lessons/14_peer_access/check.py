@@ -3,7 +3,17 @@
 The two kernels without access run in processes of their own, each with a journal of its own. Each
 faults, as it should, and the simulated device says so on stderr."""
 
-from check import SUCCESS, expect_narrow_wait, met_by_starter, miss, read_journal, visible
+from check import (
+    ALLOCATE,
+    COPY,
+    SUCCESS,
+    expect_narrow_wait,
+    line_of,
+    met_by_starter,
+    miss,
+    read_journal,
+    visible,
+)
 
 READ_WRITE, COUNT = 3, 1 << 18
 FAULT = "simulated device: illegal address: launch_add ("
@@ -48,13 +58,16 @@ def set_access(owner, gpu, allowed=1):
 def test_place(check):
     journal = run_lesson(check).journal
     gpus = {x["pool"]: x.get("device", 0) for x in journal.ok("cudaMemPoolCreate")}
-    made = journal.allocations.where(bytes=4 * COUNT)
-    on = [gpus.get(x["pool"], x["pool"]) for x in made]
+    made = journal.ok(*ALLOCATE, "cudaMalloc").where(bytes=4 * COUNT)
+    on = [gpus.get(x.get("pool"), x.get("pool")) for x in made]
     if 1 not in on or 0 not in on:
-        miss(f"""gpu1_data is on GPU 1. cudaMallocAsync takes the GPU of the stream, whichever GPU
-            is current (YOUR WORK, 3 of 3).
-            Happened: the allocations are on GPUs {", ".join(map(str, on)) or "none"}, in the order
-            of the calls.""")
+        where = (
+            x["call"] + line_of(x) + (", in no pool" if gpu is None else f" on GPU {gpu}")
+            for x, gpu in zip(made, on)
+        )
+        miss(f"""gpu1_data is on GPU 1. cudaMallocAsync takes the GPU of the stream, and
+            cudaMallocFromPoolAsync that of the pool, whichever GPU is current (YOUR WORK, 3 of 3).
+            Happened: the allocations are those of {", ".join(where) or "no call"}.""")
 
 
 @met_by_starter
@@ -100,6 +113,11 @@ def test_fetch(check):
             index = at // 2 * COUNT // 2 + at % 2 * (COUNT // 2 - 1)
             wanted[f"gpu1_data[{index}] after fetch {i + 1}"] = (second if at > 1 else first) + i
     if wrong := run.wrong(wanted):
+        copies = run.journal.calls(*COPY, "cudaMemcpyPeerAsync", "cudaMemcpyPeer")
+        for copied in copies.that(lambda x: x["file"] != "ask.h")[:1]:
+            source = "gpu0_data" if copied.get("source_allocation") == 1 else "other memory"
+            wrong += f""" It called {copied["call"]}{line_of(copied)}, for {copied["bytes"]} of
+                {4 * COUNT} bytes, from {source}."""
         miss(f"""fetch copies all of gpu0_data to gpu1_data while GPU 1 has no access: with
             cudaMemcpyPeerAsync, which needs none, or through the host (YOUR WORK, 2 of 3). Here
             gpu0_data was filled with {first} and {second}, then with 1 more.
@@ -113,11 +131,12 @@ def test_fetch(check):
 def test_gives(check):
     run = ask_access(check, 0, 1, early=True)
     journal, made = run.journal, changes(run.journal)
-    if journal.calls("cudaDeviceEnablePeerAccess"):
+    peers = journal.calls("cudaDeviceEnablePeerAccess", "cudaDeviceDisablePeerAccess")
+    if peers:
         miss(f"""set_access changes the access of the pool. cudaDeviceEnablePeerAccess is for
             cudaMalloc memory and opens no pool: see the row "kernel, peers enabled" (YOUR WORK, 1
             of 3).
-            Happened: cudaDeviceEnablePeerAccess was called. {listed(journal)}""")
+            Happened: {peers.names} was called. {listed(journal)}""")
     if made.where(result="cudaErrorNotSupported"):
         miss(f"""GPU 1 may read and write: cudaMemAccessFlagsProtReadWrite. A pool has no access for
             reading alone.
@@ -171,8 +190,11 @@ def test_reach(check):
     run = ask_access(check, 0, 1, early=True, SIM_PEERS="off")
     asked = run.journal.calls("cudaDeviceCanAccessPeer")
     if not asked:
-        miss("""set_access calls cudaDeviceCanAccessPeer: only the device reports what it can reach.
-            Happened: cudaDeviceCanAccessPeer was not called.""")
+        late = ask_access(check, 0, 1, early=True).journal.calls("cudaDeviceCanAccessPeer")
+        happened = f"called{line_of(late[0])}, after the change of access" if late else "not called"
+        miss(f"""set_access calls cudaDeviceCanAccessPeer first: only the device reports what it can
+            reach.
+            Happened: cudaDeviceCanAccessPeer was {happened}.""")
     if not asked.where(device=1, peer=0):
         miss(f"""cudaDeviceCanAccessPeer takes the GPU that is to have access first, here GPU 1, and
             then the one whose memory it is: the answer is about one direction.
