@@ -38,9 +38,9 @@ static cudaError_t create_shareable(cudaMemPool_t *pool)
     return cudaMemPoolCreate(pool, &props);
 }
 
-/* YOUR WORK, 1 of 3. Can a pool be shared through a file descriptor here? `promised` is the
- * attribute's value for handle types, or -1 where the driver lacks it. Leaves nothing behind: no
- * pool, no open descriptor, and no error for the next cudaGetLastError. */
+/* YOUR WORK, 1 of 3. Can a pool be shared through a file descriptor here, whatever was `promised`?
+ * (That is the attribute's value for handle types, or -1 where the driver lacks it.) Leaves nothing
+ * behind: no pool, no open descriptor, and no error for the next cudaGetLastError. */
 static int sharing_works(int promised)
 {
     cudaMemPool_t pool;

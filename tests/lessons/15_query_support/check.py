@@ -11,6 +11,7 @@ from check import (
     expect_narrow_wait,
     met_by_starter,
     miss,
+    visible,
 )
 
 BEFORE_POOLS = (10000, 10010, 10020, 11000)
@@ -109,9 +110,14 @@ def test_versions(check):
         if run.answer("error left") != SUCCESS:
             check.after(test_before_pools)
         expect_no_error(run, left)
-        if version >= 11030 and "promised nothing" in run.line("descriptors"):
+        promised = run.line("descriptors")
+        if version >= 11030 and "promised nothing" in promised:
             miss(f"""a driver from 11.3 on is asked what it promises (SIM_DRIVER_VERSION={version}).
                 Happened: {history(run)}""")
+        if version < 11030 and "promised nothing" not in promised:
+            miss(f"""a driver without the attribute promises nothing, neither yes nor no: `promised`
+                stays -1 (SIM_DRIVER_VERSION={version}).
+                Happened: it printed: {visible(promised)}""")
 
 
 def test_exports(check):
@@ -173,7 +179,7 @@ def test_clean(check):
         if left != SUCCESS:
             miss(f"""an expected error is cleared (cudaGetLastError), because otherwise the next
                 check of the last error finds it{where}.
-                Happened: cudaGetLastError returned {left}.""")
+                Happened: cudaGetLastError returned {left}; {history(run)}""")
 
 
 def test_fallback(check):
