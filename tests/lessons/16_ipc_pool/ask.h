@@ -1,8 +1,8 @@
 /* Calls lesson 16's functions, each beside a process of the check's own that does the rest as it
  * should be. "pool": create_pool, and an export. "send COUNT": send_parcel, to a socket of this
  * process, which then counts what came: no program can wait for what was never sent. "import
- * VALUE": importer, for data that is full of VALUE. "export VALUE": exporter, whose importer adds
- * VALUE; with 0 that one ends without its last message. */
+ * VALUE": importer, for more data than the lesson has, full of VALUE. "export VALUE": exporter,
+ * whose importer adds VALUE; with 0 that one ends without its last message. */
 #include <sys/stat.h>
 
 #define AF_UNIX    1
@@ -10,6 +10,17 @@
 #define SOL_SOCKET 1
 
 int close(int descriptor);
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props);
+
+static int asked_types; /* the handle types of the pool that was created last */
+
+/* What the student's file calls. */
+cudaError_t asked_cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props)
+{
+    asked_types = (int)props->handleTypes;
+    return cudaMemPoolCreate(pool, props);
+}
 
 static cudaMemPool_t asked_pool(void)
 {
@@ -95,10 +106,18 @@ ssize_t sendmsg(int socket, const struct msghdr *message, int flags);
 
 static const int *asked_open; /* the descriptor that is to be sent */
 
-/* What the student's file calls: says why a message is refused. */
+/* What the student's file calls: says what is sent, and why a message is refused. */
 ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
 {
     struct stat about;
+    const struct cmsghdr *head = message->msg_control;
+    int number;
+    if (asked_open && head && message->msg_controllen >= sizeof *head + sizeof number) {
+        memcpy(&number, head + 1, sizeof number);
+        printf("\ncontrol = cmsg_level %d, cmsg_type %d, cmsg_len %zu, and the int %d; the "
+               "parcel's descriptor is %d\n",
+               head->cmsg_level, head->cmsg_type, (size_t)head->cmsg_len, number, *asked_open);
+    }
     int is_open = asked_open && fstat(*asked_open, &about) == 0;
     ssize_t sent = sendmsg(socket, message, flags);
     if (sent < 0 && asked_open) {
@@ -174,7 +193,7 @@ static int asked_export(int value)
 {
     struct parcel parcel;
     cudaMemPool_t pool = asked_pool();
-    int *data = asked_parcel(&parcel, pool, 1 << 18, value), last = 0;
+    int *data = asked_parcel(&parcel, pool, 11 * MiB, value), last = 0;
     asked_send_right(&parcel);
     shutdown(other, 1); /* SHUT_WR: a read of more ends at once */
     receive_done();
@@ -208,7 +227,7 @@ int main(int argc, char **argv)
         cudaMemPool_t pool = create_pool();
         cudaError_t exported = cudaMemPoolExportToShareableHandle(
             &number, pool, cudaMemHandleTypePosixFileDescriptor, 0);
-        printf("\nexport = %s\n", cudaGetErrorName(exported));
+        printf("\nhandleTypes = %d\n\nexport = %s\n", asked_types, cudaGetErrorName(exported));
         if (exported == cudaSuccess)
             close(number);
         return 0;

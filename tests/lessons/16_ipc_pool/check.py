@@ -6,13 +6,21 @@ import errno
 import os
 import re
 
-from check import expect_narrow_wait, failed_call, met_by_starter, miss, visible
+from check import (
+    SUCCESS,
+    expect_narrow_wait,
+    failed_call,
+    line_of,
+    met_by_starter,
+    miss,
+    visible,
+)
 
 REFUSED = [
     *("cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle"),
     *("cudaMemPoolTrimTo", "cudaMemPoolGetAttribute", "cudaMemPoolSetAttribute"),
 ]
-READ_WRITE = 3
+READ_WRITE, BY_DESCRIPTOR = 3, 1
 ADDRESS = r"ImportFromShareableHandle\([^,]+, *(\(void ?\*\) ?)?&[^,]+, .*cudaError"
 FROM_IMPORTED = r":\d+: .*cudaMallocFromPoolAsync\(.*cudaError"
 # What a program wrote when it ended, where a sentence of its own helps more than what follows.
@@ -58,9 +66,12 @@ def test_created(check):
             either of them (lesson 15).
             Happened: cudaMemPoolExportToShareableHandle returned {got}.""")
     if got != "cudaSuccess":
-        miss(f"""the pool can be exported: the field handleTypes of cudaMemPoolProps names the
-            handle type at creation. It cannot be added later (YOUR WORK, 1 of 4).
-            Happened: cudaMemPoolExportToShareableHandle returned {got}.""")
+        miss(f"""the pool can be exported as a file descriptor: the field handleTypes of
+            cudaMemPoolProps names that handle type at creation. It cannot be added later (YOUR
+            WORK, 1 of 4).
+            Happened: handleTypes was {run.answer("handleTypes")} where the pool was created (0:
+            none; {BY_DESCRIPTOR}: a descriptor), and cudaMemPoolExportToShareableHandle returned
+            {got}.""")
 
 
 REFUSED_SEND = {
@@ -73,6 +84,13 @@ CLOSED = """the descriptor is open when it is sent. Close it after that: a descr
     way stays open."""
 
 
+def control(run):
+    """What the control message of the first message was."""
+    if "control" not in run.answers:
+        return "The message had no control message."
+    return f"The control message had {run.answer('control')}."
+
+
 def expect_sent(run):
     """A message that the operating system refused, and why; or that nobody sent."""
     code = int(run.answer("sendmsg")) if "sendmsg" in run.answers else 0
@@ -81,7 +99,8 @@ def expect_sent(run):
     expected = REFUSED_SEND.get(code, "send_parcel sends the parcel to the socket `other`.")
     if code == errno.EBADF and run.answer("open") == "0":
         expected = CLOSED
-    reason = f"sendmsg failed, {errno.errorcode[code]}: {os.strerror(code)}. perror prints that"
+    reason = f"""sendmsg failed, {errno.errorcode[code]}: {os.strerror(code)}. perror prints that.
+        {control(run)[:-1]}"""
     miss(f"""{expected}
         Happened: {reason if code else "called by the check, send_parcel sent nothing"}.""")
 
@@ -96,11 +115,11 @@ def test_sent(check):
     run.expect_return()
     number = run.answer("descriptors")
     if number == "0":
-        miss("""the message with the parcel carries the descriptor itself, as a control message:
+        miss(f"""the message with the parcel carries the descriptor itself, as a control message:
             cmsg_level SOL_SOCKET, cmsg_type SCM_RIGHTS, the int after its header, and msg_control
             and msg_controllen of the message name it (YOUR WORK, 2 of 4). The number alone means
             nothing: each process has a table of open files of its own.
-            Happened: a number came, and no descriptor.""")
+            Happened: a number came, and no descriptor. {control(run)}""")
     more = run.answer("bytes more than the parcel")
     if more.startswith("-"):
         miss(f"""the message has all bytes of the parcel: iov_len is sizeof *parcel, and sizeof
@@ -120,7 +139,7 @@ def test_sent(check):
     if kind != "a pool":
         miss(f"""the descriptor that is sent is the one of the parcel, which
             cudaMemPoolExportToShareableHandle returned.
-            Happened: the import was by {kind or "no descriptor"}.""")
+            Happened: the import was by {kind or "no descriptor"}. {control(run)}""")
     if wrong := run.wrong({"count": count}):
         miss(f"the parcel arrives whole. Happened: {wrong}")
     if (left := run.answer("left open")) != "0":
@@ -177,11 +196,22 @@ def test_access(check):
     given = grants.where(device=1, pool=pool).before(adds[0])
     if not given:
         died = "the program died of an illegal address; " * ("IllegalAddress" in run.errors)
+        why = ""
+        if peers := journal.calls("cudaDeviceEnablePeerAccess").first:
+            why = f"""cudaDeviceEnablePeerAccess{line_of(peers)} is for cudaMalloc memory, and opens
+                no pool (lesson 14)."""
+        elif other := check.run_both(early=True).journal.where(of="exporter", device=1).first:
+            why = f"The exporter gave it{line_of(other)}."
         miss(f"""the importer gives GPU 1 access to the imported pool (cudaMemPoolSetAccess), before
             GPU 1 adds. Access that the exporter gives does not cross to another process (YOUR WORK,
             3 of 4).
             Happened: {died}calls that gave access in the importer: {len(grants)}, before the add:
-            0.""")
+            0. {why}""")
+    if refused := refused_access(import_data(check, SIM_DEVICES=1)[1]):
+        miss(f"""the GPU that gets access is the one that adds: `gpu`. On a machine with one GPU
+            that is GPU 0, which has access without a call.
+            Happened: on a machine with one GPU, cudaMemPoolSetAccess{line_of(refused)} returned
+            {refused["result"]}.""")
     expect_narrow_wait(
         journal,
         """the importer waits for the stream that adds. Access needs no
@@ -192,9 +222,15 @@ def test_access(check):
         miss(f"the importer adds 1 to the data. Here it was {value} before. Happened: {wrong}")
 
 
+def refused_access(journal):
+    return journal.calls("cudaMemPoolSetAccess").that(lambda x: x.get("result") != SUCCESS).first
+
+
 def test_own(check):
     check.after(test_imported)
     run, journal, value = import_data(check, SIM_DEVICES=1)
+    if refused_access(journal):
+        check.after(test_access)
     explain(run, FROM_IMPORTED)
     imported = journal.ok("cudaMemPoolImportPointer")[0]
     data, whole = imported["allocation"], imported["bytes"]
@@ -204,6 +240,10 @@ def test_own(check):
     if not free or copied < whole:
         why = failed_call(run.errors)
         ended = f" The importer ended before that, on a machine with one GPU: {why}." if why else ""
+        elsewhere = journal.copies.where(kind="DeviceToHost", allocation=data, bytes=whole)
+        if elsewhere:
+            ended = f""" {elsewhere[0]["call"]}{line_of(elsewhere[0])} copied them to the host's
+                memory, and not on the device."""
         miss(f"""the importer copies the data, all of it, into memory of its own before it frees its
             import.
             Happened: copies of the data: {len(copies)}, of {copied} bytes in all. The data has
