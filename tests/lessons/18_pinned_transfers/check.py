@@ -5,7 +5,7 @@ does nothing until somebody waits for it, so a sleep hides no wait."""
 
 from collections import Counter
 
-from check import LATE, Journal, expect_narrow_wait, met_by_starter, miss
+from check import LATE, Journal, expect_narrow_wait, line_of, met_by_starter, miss
 
 TAKES = "process takes and returns what it did in the starter, and its CUDA calls succeed."
 TIMES = "copies_to_pay takes three times and returns a number of copies, as in the starter."
@@ -54,7 +54,9 @@ def listed(run):
         f"{names[x['kind']]} of piece {int(x['piece']) + 1} in stream {x['stream']}"
         for x in work(run, 0)
     ]
-    return f"in this order: {', '.join(words[:12])}." if words else "it made no such call."
+    blocking = run.journal.calls("cudaMemcpy").that(lambda x: x["file"] != "ask.h")
+    more = f" cudaMemcpy{line_of(blocking[0])} is in no stream of them." if blocking else ""
+    return f"in this order: {', '.join(words[:12])}.{more}" if words else "it made no such call."
 
 
 def four_kernels(run):
@@ -104,7 +106,12 @@ def test_turns(check):
     adds = four_kernels(run) or check.after(test_pieces)
     if any(len(set(work(run, 0).where(piece=x["piece"]).column("stream"))) > 1 for x in adds):
         check.after(test_pieces)  # a piece in two streams
-    streams = [x["stream"] for x in adds]
+    streams, given = [x["stream"] for x in adds], run.journal.ok("cudaStreamCreateWithFlags")[:2]
+    if not set(streams) <= set(given.column("stream")):
+        miss(f"""the pieces are in the two streams that process is given: its caller orders other
+            work by these.
+            Happened: they are in streams {" and ".join(sorted({str(x) for x in streams}))}, and it
+            was given {" and ".join(str(x) for x in given.column("stream"))}.""")
     if streams[0] == streams[1] or streams[:2] != streams[2:]:
         miss(f"""the pieces take turns: the first and the third in one stream, the second and the
             fourth in the other (YOUR WORK, 1 of 2).
@@ -124,6 +131,11 @@ def ask_working(check):
 def test_queued(check):
     run = ask_working(check)
     calls = work(run, 0)
+    pins = run.journal.calls("cudaHostRegister", "cudaMallocHost", "cudaHostAlloc")
+    if pinned := pins.that(lambda x: x["file"] != "ask.h").first:
+        miss(f"""process pins nothing. Pinning pays after several copies, so it is for the caller,
+            who knows how many there will be.
+            Happened: process called {pinned["call"]}{line_of(pinned)}.""")
     names = Counter(run.journal.between(calls.first, calls.last).waits.column("call"))
     if names:
         miss(f"""the host waits for nothing before the last copy is in its stream: a stream keeps
@@ -139,13 +151,19 @@ def test_beside(check):
     for line in work(run, 0):
         one = ran[line["number"]]
         spans.setdefault(line["piece"], []).append((one["start"], one["finish"]))
+    calls = work(run, 0)
+    waits = run.journal.between(calls.first, calls.last).ok("cudaStreamWaitEvent")
+    sentence = """a piece in one stream runs alongside the next piece, in the other: no stream
+        waits for the other."""
     for piece in range(1, 4):
         if not any(a[0] < b[1] and b[0] < a[1] for a in spans[piece - 1] for b in spans[piece]):
-            events = len(run.journal.ok("cudaStreamWaitEvent"))
-            miss(f"""a piece in one stream runs alongside the next piece, in the other: no stream
-                waits for the other.
+            miss(f"""{sentence}
                 Happened: piece {piece + 1} began when piece {piece} had ended, though the host had
-                queued both: {events} times a stream was made to wait for an event.""")
+                queued both: {len(waits)} times a stream was made to wait for an event.""")
+    if waits:
+        miss(f"""{sentence}
+            Happened: cudaStreamWaitEvent{line_of(waits[0])} makes stream {waits[0]["stream"]} wait
+            between the first piece and the last, {len(waits)} times in all.""")
 
 
 @met_by_starter
@@ -153,13 +171,17 @@ def test_end(check):
     run = ask_working(check)
     early = run.journal.hazards.that(lambda x: x["kind"].startswith("host access"))
     if early:
-        calls, asked = run.journal.numbered, run.journal.after(work(run, 0).last).queries
+        calls, after = run.journal.numbered, run.journal.after(work(run, 0).last)
+        waits = after.certain.that(lambda x: x["file"] != "ask.h")
+        in_what = "it did not wait" + "; a query did not succeed" * bool(after.queries)
+        if waits:
+            in_what = f"it waited in {waits[0]['call']}{line_of(waits[0])}"
         streams = sorted({str(calls[x["earlier"]]["stream"]) for x in early if x.get("earlier")})
         miss(f"""when process returns, the host has waited for the last copy of each of the two
             streams: before that the result is not on the host. A sleep is no wait, and neither is
             a query.
             Happened: nothing made the host wait for the last copy of stream
-            {" and of stream ".join(streams)}{"; a query did not succeed" * bool(asked)}.""")
+            {" and of stream ".join(streams)}: {in_what}.""")
     end = run.journal.after(work(run, 0).last)
     end = end.part(None, end.calls("cudaStreamCreateWithFlags").first)
     returned = end.calls("cudaDeviceSynchronize").last  # that is the check's own

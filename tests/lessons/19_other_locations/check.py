@@ -5,7 +5,7 @@ a sleep hides no wait."""
 
 from collections import Counter
 
-from check import LATE, SUCCESS, expect_narrow_wait, line_of, met_by_starter, miss
+from check import LATE, SUCCESS, expect_narrow_wait, expect_no_asking, line_of, met_by_starter, miss
 
 TAKES = """work_together takes a pool, an allocation of it, its number of ints and the stream of the
     allocation, and returns"""
@@ -86,7 +86,7 @@ def set_on_what(journal):
         return "cudaDeviceEnablePeerAccess was called; it gives access to no pool."
     if set_for := journal.calls("cudaMemPoolSetAccess").first:
         return f"cudaMemPoolSetAccess{line_of(set_for)} was called for another pool."
-    return "cudaMemPoolSetAccess was not called."
+    return "cudaMemPoolSetAccess was not called before the kernel ran."
 
 
 def test_access(check):
@@ -188,6 +188,7 @@ def test_host(check):
     ran = journal.where(did="run", allocation=data["allocation"])
     others = [journal.numbered[x["of"]] for x in ran if x["op"] != "add"]
     if others:
+        check.after(test_kernel)
         miss(f"""the host writes 40 into each int: host and device work on the same memory, and each
             does its half.
             Happened: the device wrote it, with {others[0]["call"]}{line_of(others[0])}.""")
@@ -221,6 +222,8 @@ def test_others(check):
             Happened: {hazard["kind"]}. The allocation and launch_add are in stream
             {data["stream"]}; from the allocation until this access
             {waited(run.journal, data, hazard)}.""")
+    if test_waited in check.met:
+        expect_no_asking(run.journal, f"the host waits for the stream that it is given. {WAITS}")
     filled = run.journal.ok("launch_fill").where(bytes=4).column("value")
     if filled != [count, half]:
         miss(f"""work_together uses the pool, the stream and the count that it is given: every int

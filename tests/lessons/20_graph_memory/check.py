@@ -5,8 +5,9 @@ judged under a schedule in which the device does nothing until somebody waits fo
 
 import re
 
-from check import LATE, MIB, SUCCESS, Journal, failed_call, miss
+from check import LATE, MIB, QUERY, SUCCESS, Journal, failed_call, line_of, miss
 
+REPORT = "cudaDeviceGetGraphMemAttribute"
 BUILT = "main comes to its end when the graph that it builds is repaired."
 
 
@@ -76,6 +77,14 @@ def test_frees(check):
             (cudaGraphAddMemFreeNode), not later and not by the next launch.
             Happened: allocation {last["allocation"]} of launch {last["launch"]} was freed
             {how}.""")
+    late = {
+        "free before the use ends": "the free node of a launch may run before the memset has ended",
+        "use after free": "an edge leads from the free node to the memset node",
+    }
+    if hazard := run.journal.hazards.where(kind=set(late)).first:
+        miss(f"""the free node comes after the last use of the memory: an edge leads from the memset
+            node to the free node.
+            Happened: {late[hazard["kind"]]}.""")
     of = {x["launch"]: x["graph"] for x in launches(run.journal)}
     unused = [x for x in found if of[x["launch"]] == 2 and x["work"] != [("memset", x["bytes"])]]
     if unused:
@@ -83,10 +92,6 @@ def test_frees(check):
             that nobody uses could be freed at any time.
             Happened: launch {unused[0]["launch"]} did this with its allocation:
             {", ".join(op for op, _ in unused[0]["work"]) or "nothing"}.""")
-    if run.journal.hazards.where(kind="free before the use ends"):
-        miss("""the free node comes after the last use of the memory: an edge leads from the memset
-            node to the free node.
-            Happened: the free node of a launch may run before the memset has ended.""")
 
 
 def ending(journal):
@@ -95,7 +100,12 @@ def ending(journal):
 
 
 def in_order(journal):
-    names = [x["call"] for x in ending(journal) if "call" in x and "Get" not in x["call"]]
+    names = []
+    for name in ending(journal).that(lambda x: "call" in x).column("call"):
+        if name == REPORT:
+            names.append("a report")
+        elif "Get" not in name and (name not in QUERY or names[-1:] != [name]):
+            names.append(name)
     return f"after the last launch the calls were, in order: {', '.join(names)}."
 
 
@@ -125,7 +135,7 @@ def test_pool(check):
     if trims[0]["reserved"] != 0:
         miss(f"""the trim of the pool returns all that the pool reserves: what was freed before a
             synchronization.
-            Happened: {trims[0]["reserved"] // MIB} MiB stayed in the pool.""")
+            Happened: {trims[0]["reserved"] // MIB} MiB stayed in the pool; {in_order(journal)}""")
 
 
 def test_trim(check):
@@ -135,7 +145,7 @@ def test_trim(check):
         miss(f"""at the end, cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of
             a pool returns it, and destroying a graph returns nothing.
             Happened: {in_order(journal)}""")
-    reports = ending(journal).calls("cudaDeviceGetGraphMemAttribute").before(trims[0])
+    reports = ending(journal).calls(REPORT).before(trims[0])
     pool = ending(journal).ok("cudaMemPoolTrimTo").first
     if not pool or not reports.after(pool) or not reports.last["value"]:
         miss(f"""the trim for graphs comes after the report "pool trimmed": that line shows what the
@@ -154,12 +164,12 @@ def test_once(check):
     check.after(test_pool)
     journal = at_the_end(check)
     first = launches(journal).first
-    waits = [x["call"] for x in journal.after(first) if "Synchronize" in x.get("call", "")]
+    waits = journal.after(first).that(lambda x: "Synchronize" in x.get("call", ""))
     if len(waits) >= 2:
         miss(f"""no call is made twice: the stream orders the launches, and one wait after the last
             is all that the trims need.
             Happened: from the first launch on the host waited {len(waits)} times:
-            {", ".join(waits)}.""")
+            {", ".join(x["call"] + line_of(x) for x in waits)}.""")
     trims = ending(journal).calls("cudaMemPoolTrimTo", "cudaDeviceGraphMemTrim")
     if len(trims) >= 3:
         miss(f"""no call is made twice: each kind of memory has its trim, and the first one after
@@ -185,9 +195,10 @@ def test_sizes(check):
             miss(f"""with {mib} MiB each allocation in a graph is of that size.
                 Happened: a launch allocated {other[:1]} bytes.""")
         printed = re.findall(r" for graphs +(\d+) MiB ", run.output)
-        reports = run.journal.calls("cudaDeviceGetGraphMemAttribute").column("value")
+        reports = run.journal.calls(REPORT).column("value")
         reserved = [str(value // MIB) for value in reports]
-        if printed != reserved:
-            miss(f"""for graphs, with {mib} MiB: {" ".join(reserved)} MiB, one figure for each
-                report.
+        read = iter(reserved)  # a program may read the figure more often than it prints one
+        if len(printed) != 5 or not all(figure in read for figure in printed):
+            miss(f"""for graphs, with {mib} MiB: {" ".join(reserved)} MiB, one figure for each of
+                five reports.
                 Happened: it printed {" ".join(printed)}.""")
