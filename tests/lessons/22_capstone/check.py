@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from check import MIB, ROOT, met_by_starter, miss, rounded_up, section, visible
+from check import MIB, ROOT, line_of, met_by_starter, miss, rounded_up, section, visible
 
 sys.path.insert(0, str(Path(__file__).parent))
 import walks  # noqa: E402
@@ -29,7 +29,7 @@ EVERY_LAST_USE = """a stream waits for the last use of each part that lay where 
 
 def numbers(check, mode):
     """What is drawn for a walk."""
-    a = check.draw("a", 0, STREAMS - 1)
+    a, far = check.draw("a", 0, STREAMS - 1), check.draw("far", 5, STREAMS - 1)
     others = [check.draw("b", 1, 3), check.draw("c", 4, 6), 7]
     used_in = [a, *((a + one) % STREAMS for one in others)]
     sizes = [GRAIN * check.draw(name, 60, 240) for name in ("left", "right", "guard")]
@@ -39,7 +39,8 @@ def numbers(check, mode):
         "neighbors": [*used_in[:3], *sizes[:2]],
         "newer": [*used_in[:2], GRAIN * check.draw("spare", 8, 50), sizes[2], *sizes[:2]],
         "held": [*used_in[:2], sizes[0]],
-        "again": [*used_in[:2], sizes[0]],
+        # Its first stream is none of the five that the traces have.
+        "again": [far, (far + others[0]) % STREAMS, sizes[0]],
         "huge": [a, check.draw("huge", 1, 3) << 32],
     }
     return given.get(mode, [check.draw("seed", 1, 1000000)])
@@ -175,6 +176,16 @@ def test_hand_over(check):
             another had returned.""")
     if not figures.waits:  # who hands memory on and never waits, as the starter does
         check.after(test_turns)
+    one, other, between = taken_again(check)
+    if between.ok("cudaMallocFromPoolAsync"):
+        why = ""
+        if asked := between.queries.first:
+            why = f""" {asked["call"]}{line_of(asked)} asked whether the device is done with it:
+                what is not done serves as well, behind a wait for an event."""
+        miss(f"""a stream that has no part that fits takes one that another stream returned,
+            whichever two of the {STREAMS} streams they are, and cuts it where it is larger.
+            Happened: streams[{one}] had returned 6 parts, and a new piece was taken for smaller
+            ones of streams[{other}].{why}""")
     one, other, _ = numbers(check, "held")
     run = ask(check, GOES_ON, "held")
     if "waiting forever" in run.errors:
@@ -252,7 +263,7 @@ def test_long(check):
     check.after(test_small_program, test_few_calls)
     run = ask(check, GOES_ON_LONG, "long")
     taken = len(run.journal.ok("cudaMallocFromPoolAsync"))
-    if taken > 100:
+    if taken > 40:
         miss(f"""12 parts of at most 1 MiB need few pieces, however often they are taken.
             Happened: {taken} pieces were taken.""")
     lost = run.answer("bytes of host memory that 50,000 more parts took")
@@ -397,12 +408,19 @@ def test_four_streams(check):
     expect_each_wait_once(check)
 
 
-def expect_each_wait_once(check):
+def taken_again(check):
+    """Two streams, and what the cache called from the return of six parts by the first one until
+    the other one had six."""
     one, other, _ = numbers(check, "again")
     journal = ask(check, OTHERS, "again").journal
     returned = journal.ok("launch_add")[:6].last
     taken = journal.ok("launch_fill").after(returned)[:6].last
-    waits = journal.between(returned, taken).ok("cudaStreamWaitEvent")
+    return one, other, journal.between(returned, taken)
+
+
+def expect_each_wait_once(check):
+    one, other, between = taken_again(check)
+    waits = between.ok("cudaStreamWaitEvent")
     if len(waits) > 1:
         miss(f"""a stream does not wait again for what it has waited for: one wait covers all that
             the other stream had returned by then. Number the returns of each stream, keep for each

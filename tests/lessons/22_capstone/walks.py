@@ -111,13 +111,14 @@ class Walk:
         self.words.append("open")
 
     def again(self, a, b, size):
-        """A stream returned six parts, and another takes as many: one wait covers them all."""
+        """A stream returned six parts, and another takes as many, a little smaller: one wait covers
+        them all."""
         for _ in range(12):
             self.take(size, a)
         for i in range(6):  # the part beside each stays in use
             self.give_id(2 * i)
         for _ in range(6):
-            self.take(size, b)
+            self.take(size - GRAIN, b)
 
     def huge(self, a, size):
         """A part of 4 GiB or more is returned, and its piece after it."""
