@@ -1,6 +1,6 @@
 """Clinic, case 6: the array outlives the stream in which it was made."""
 
-from check import MADE, met_by_starter, miss
+from check import MADE, line_of, met_by_starter, miss
 from clinic import test_ends_well
 
 CREATE = MADE["stream"][0]
@@ -13,6 +13,11 @@ def test_destroyed(check):
     # The check calls array_of three times. One stream for all arrays may stay until the end.
     if marks := asked.journal.ok(CREATE[-1]) if asked.files else []:
         journal = asked.journal.between(marks[0], marks[-1])
+    if shared := journal.ok("launch_fill").where(stream="legacy").first:
+        miss(f"""the array is filled in a stream of the function's own, so that its work delays no
+            other work.
+            Happened: launch_fill{line_of(shared)} is in the legacy stream, which other streams wait
+            for.""")
     made, gone = journal.ok(*CREATE), journal.ok("cudaStreamDestroy")
     if len(made) > len(gone) + bool(marks):
         miss(f"""each stream that is created for an array is destroyed: a program that leaves a
