@@ -28,51 +28,12 @@ set -u
 fail() { printf '%s\n' "$@" >&2; exit 2; }
 machines=()
 for number in 11 12 13 sid; do machines+=("$number"-{root,container,user,noapt}); done
-# The capabilities that Docker leaves to root.
-capabilities=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap
-capabilities+=,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
-
-# ---- on the machine: machines.sh inside SYSTEM KIND USER COMMAND, called below ----
-
-# The first process of the machine is bash, which waits for the others.
-inside() { # inside SYSTEM KIND USER COMMAND
-    local system=$1 kind=$2 user=$3 command=$4 device as=() enter=()
-    # shellcheck disable=SC2016  # for the machine's own bash
-    local init='cd && { [ ! -d workbook ] || cd workbook; } && bash -c "$1" </dev/null; exit $?'
-    mount --bind "$system" "$system" && cd "$system" || exit 2
-    mount -t proc proc proc
-    mount -t tmpfs -o mode=755 tmpfs dev
-    for device in null:3 zero:5 full:7 random:8 urandom:9; do
-        mknod -m 666 "dev/${device%:*}" c 1 "${device#*:}"
-    done
-    mknod -m 666 dev/tty c 5 0
-    mkdir -m 1777 dev/shm
-    mkdir dev/pts
-    mount -t devpts -o newinstance,ptmxmode=666,mode=620 devpts dev/pts
-    ln -s pts/ptmx dev/ptmx
-    ln -s /proc/self/fd dev/fd
-    if [ "$kind" = container ]; then
-        # A process in a chroot may not make a user namespace.
-        enter=(chroot .)
-        as=(setpriv --bounding-set="$capabilities")
-    else
-        mkdir -p old && pivot_root . old && cd / && umount -l old && rmdir old || exit 2
-    fi
-    if [ "$user" != root ]; then as=(setpriv --reuid="$user" --regid="$user" --init-groups); fi
-    exec "${enter[@]}" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-        HOME="$(sed -n "s/^$user:.*:\(.*\):.*/\1/p" etc/passwd)" \
-        "${as[@]}" /bin/bash -c "$init" machine "$command"
-}
-if [ "${1:-}" = inside ]; then inside "${@:2}"; fi
-
-# ---- here ----
-
 if [ $# = 0 ] || [ ! -d "$1" ]; then
     fail "Name a folder that is there: tools/machines.sh FOLDER [MACHINE...]"
 fi
 [ "$(id -u)" = 0 ] || fail "Only root can make these machines."
-for tool in debootstrap unshare pivot_root setpriv git; do
-    type -P "$tool" >/dev/null || fail "$tool is not installed. Type: apt-get install $tool"
+for tool in debootstrap bwrap git; do
+    type -P "$tool" >/dev/null || fail "$tool is not installed. Type: apt-get install debootstrap bubblewrap git"
 done
 folder=$(realpath "$1")
 shift
@@ -81,28 +42,30 @@ for machine; do
         fail "There is no machine $machine. The machines are: ${machines[*]}"
 done
 [ $# = 0 ] || machines=("$@")
-script=$(realpath "$0")
-repository=${script%/*/*}
+repository=$(realpath "${0%/*}/..")
 mkdir -p "$folder/logs"
 
 # on COMMAND: runs it on the machine under test, as $user
 on() {
-    unshare --mount --propagation private --pid --fork --kill-child --ipc --uts \
-        "$BASH" "$script" inside "$system" "${machine#*-}" "$user" "$1"
-}
-
-# Remove nothing while a folder of this machine is mounted there.
-remove() { # remove FOLDER
-    [ -e "$1" ] || return 0
-    ! grep -qF " $1" /proc/self/mountinfo || fail "Something is mounted below $1."
-    rm -rf --one-file-system "$1"
+    local as=() command="cd && { [ ! -d workbook ] || cd workbook; } && $1"
+    if [ "$kind" = container ]; then
+        "$repository/tests/grading/attacks/container.sh" "$system" "$command" </dev/null
+        return
+    fi
+    [ "$user" = root ] || as=(setpriv --reuid="$user" --regid="$user" --init-groups)
+    # A sandbox on the machine can mount a /proc only where nothing covers a part of this one.
+    # shellcheck disable=SC2016  # for the machine's own bash
+    bwrap --die-with-parent --unshare-pid --unshare-ipc --unshare-uts --cap-add ALL \
+        --bind "$system" / --dev /dev /bin/bash -c 'mount -t proc proc /proc && exec "$@"' machine \
+        /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$home" "${as[@]}" \
+        /bin/bash -c "$command" </dev/null
 }
 
 base() { # base NUMBER: a minimal system, once
     local suite=sid made=$folder/debian-$1
     case $1 in 11) suite=bullseye ;; 12) suite=bookworm ;; 13) suite=trixie ;; esac
     [ ! -e "$made" ] || return 0
-    remove "$made.new"
+    rm -rf --one-file-system "$made.new"
     debootstrap --variant=minbase --include=git,make,ca-certificates "$suite" "$made.new" \
         "${MIRROR:-http://deb.debian.org/debian}" >"$folder/logs/debian-$1.log" 2>&1 ||
         fail "debootstrap failed; see $folder/logs/debian-$1.log"
@@ -128,9 +91,9 @@ as_make() {
 # try COMMAND: runs it, and prints its row
 failed=0
 try() {
-    local log=$folder/logs/$machine-$1.log took result status=0 TIMEFORMAT='%R %U %S'
-    { time on "$(as_make "$1")" >"$log" 2>&1; } 2>"$folder/took" || status=$?
-    read -r -a took < <(tail -n 1 "$folder/took")
+    local log=$folder/logs/$machine-$1.log took result status=0
+    on "TIMEFORMAT='%R %U %S'; time $(as_make "$1")" >"$log" 2>&1 || status=$?
+    read -r -a took < <(tail -n 1 "$log")
     result=passed
     if [ "$status" != 0 ]; then
         result="status $status, see $log"
@@ -169,7 +132,7 @@ printf '%-13s %-6s %7s  %7s  %7s\n' machine make time CPU build/
 for machine in "${machines[@]}"; do
     number=${machine%-*} kind=${machine#*-} system=$folder/$machine user=root home=/root
     base "$number"
-    remove "$system"
+    rm -rf --one-file-system "$system"
     cp -a "$folder/debian-$number" "$system" || exit 2
     case $kind in
     user | noapt) user=ada home=/home/ada ;;
@@ -188,6 +151,6 @@ for machine in "${machines[@]}"; do
         printf '%s\n' "$machine: outside of the workbook is left:" "${left//"$system"/}"
         failed=1
     fi
-    [ -n "${KEEP:-}" ] || remove "$system"
+    [ -n "${KEEP:-}" ] || rm -rf --one-file-system "$system"
 done
 exit $failed
