@@ -15,25 +15,6 @@ takes '|[^-;][^;]*(;[^-;][^;]*)*' "$@"
 cd "$(dirname "$0")/.." || exit 1
 compiler=${CC:-gcc} failed=0 fetched=build/cuda-headers
 
-fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
-    local python=python3 arriving=$fetched/arriving.$$
-    [ ! -e "$fetched/$1" ] || return 0
-    python3 -m pip --version >/dev/null 2>&1 || python=build/venv/bin/python3
-    mkdir -p "$fetched"
-    echo "Fetching the CUDA $1 headers from PyPI into $fetched."
-    "$python" -m pip install --no-cache-dir --retries 1 --timeout 20 --no-deps --only-binary :all: \
-        --platform "$2" --require-hashes --target "$arriving" \
-        --requirement <(awk -v group="headers-$1" '
-            /^# for / { on = index($0 " ", " " group " ") } on' tools/requirements.txt) \
-        >"$fetched/pip.log" 2>&1 || {
-        rm -rf "$arriving"
-        echo "They could not be fetched from PyPI (the whole log: $fetched/pip.log)." \
-            "Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" >&2
-        exit 1
-    }
-    mv "$arriving" "$fetched/$1"
-}
-
 # compile ARGUMENT...: compiles against the headers in $include, and prints the compiler's output
 compile() {
     "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
@@ -82,10 +63,9 @@ against() {
 
 bash tools/setup.sh write || exit 1
 if [ $# = 0 ]; then
-    fetch 12.2 manylinux1_x86_64
-    fetch 13.5 manylinux2014_x86_64
-    set -- "$fetched/12.2/nvidia/cuda_runtime/include" build/cuda/include \
-        "$fetched/13.5/nvidia/cu13/include"
+    bash tools/setup.sh headers-12.2 && bash tools/setup.sh headers-13.5 || exit 1
+    set -- "$fetched/12.2/wheel/nvidia/cuda_runtime/include" build/cuda/include \
+        "$fetched/13.5/wheel/nvidia/cu13/include"
 fi
 for folder in "$@"; do against "$folder" || failed=1; done
 exit "$failed"

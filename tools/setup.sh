@@ -17,6 +17,7 @@
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh prose | examples   what checks the English, and the examples of docs/course
 #                            (build/venv)
+#   setup.sh headers-12.2 | headers-13.5   other CUDA headers (build/cuda-headers)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh cuda            nvcc, for a .cu file on the simulated device (build/nvcc/nvcc): the
@@ -32,7 +33,7 @@ set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 words='build|write|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples'
-takes "$words|gpu|cuda|pictures|backend(;.*)?" "$@"
+takes "$words|gpu|cuda|pictures|headers-1[23]\.[25]|backend(;.*)?" "$@"
 cd "${0%/*}/.." || exit 1
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
@@ -146,65 +147,50 @@ can_install() {
     found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# Translates the packages for another system, and omits those that come with others. Sets install
-# and names.
-in_words_of() { # in_words_of dnf|zypper|pacman|apk PACKAGE...
-    local name
-    case $1 in
-    dnf) install="dnf install" ;;
-    zypper) install="zypper install" ;;
-    pacman) install="pacman -S --needed" ;;
-    apk) install="apk add" ;;
-    esac
-    names=()
-    for name in "${@:2}"; do
-        case $1-$name in
-        dnf-libc6-dev | zypper-libc6-dev) name=glibc-devel ;;
-        dnf-g++ | zypper-g++) name=gcc-c++ ;;
-        pacman-g++) name=gcc ;;
-        pacman-libc6-dev) name=glibc ;;
-        pacman-bats*) name=bash-$name ;;
-        apk-libc6-dev) name=musl-dev ;;
-        pacman-python3) name=python ;;
-        dnf-python3-venv | zypper-python3-venv) name=python3-pip ;;
-        pacman-python3-venv) name=python ;;
-        apk-python3-venv) name=python3 ;;
-        zypper-parallel) name=gnu_parallel ;;
-        *-chromium-headless-shell) name=chromium ;;
-        esac
-        [[ " ${names[*]} " == *" $name "* ]] || names+=("$name")
-    done
-}
-
-# Says what is missing where there is no apt-get.
+# Says what is missing where there is no apt-get. A line of the table has a system's own program, and
+# what replaces Debian's names there; the other names are the same.
 ask_another_system() { # ask_another_system PACKAGE...
-    local manager install='' names=() sudo=''
-    for manager in dnf zypper pacman apk; do
-        found $manager || continue
-        in_words_of $manager "$@"
+    local manager install renamed names sudo=''
+    while IFS='|' read -r manager install renamed; do
+        found "$manager" || continue
+        mapfile -t names < <(printf '%s\n' "$@" | sed -E "$renamed" | awk '!seen[$0]++')
         if [ "$(id -u)" != 0 ] && found sudo; then sudo='sudo '; fi
         fail "Missing: ${names[*]}. Type this${sudo:- as root}, then run make again:" \
             "    $sudo$install ${names[*]}"
-    done
+    done <<'END'
+dnf|dnf install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/3-venv/3-pip/; s/(chromium).*/\1/
+zypper|zypper install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/3-venv/3-pip/; s/^parallel/gnu_&/
+pacman|pacman -S --needed|s/libc6-dev/glibc/; s/g\+\+/gcc/; s/3(-venv)?$//; s/^bats/bash-&/
+END
     fail "Missing: $* (these are Debian's names). Install them, then run make again."
+}
+
+# explain LOG: stdin has patterns, and below each what it means. Says what the first one means that
+# the log has.
+explain() {
+    local pattern meaning
+    while read -r pattern && read -r meaning; do
+        if grep -qE -- "$pattern" "$1"; then say "$meaning"; return; fi
+    done
 }
 
 # Says why apt-get failed, and what helps.
 apt_failed() {
     grep -E '^[EW]:' build/apt.log | head -n 3
-    if grep -q 'No space left' build/apt.log; then say "The disk is full."
-    elif grep -qE 'Could not get lock|is held by process' build/apt.log; then
-        say "Another program is installing packages. Wait until it has finished."
-    elif grep -q 'dpkg --configure -a' build/apt.log; then
-        say "An installation before this one was interrupted: do what the line above says."
-    elif grep -qE 'Unable to locate package|no installation candidate' build/apt.log; then
-        say "This system's lists do not have the package."
-    elif grep -qE 'is expired|is not valid yet' build/apt.log; then
-        say "The mirror's lists are too old, or the clock of this machine is wrong."
-    elif grep -qE 'Temporary|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
-        build/apt.log; then
-        say "The packages cannot be reached: check the network, or the proxy (http_proxy)."
-    fi
+    explain build/apt.log <<'END'
+No space left
+    The disk is full.
+Could not get lock|is held by process
+    Another program is installing packages. Wait until it has finished.
+dpkg --configure -a
+    An installation before this one was interrupted: do what the line above says.
+Unable to locate package|no installation candidate
+    This system's lists do not have the package.
+is expired|is not valid yet
+    The mirror's lists are too old, or the clock of this machine is wrong.
+Temporary|Could not (resolve|connect)|timed out|Unable to connect|Failed
+    The packages cannot be reached: check the network, or the proxy (http_proxy).
+END
 }
 
 install_missing() { # install_missing PURPOSE...
@@ -373,21 +359,22 @@ fetch() {
     [ "$status" != 0 ] || return 0
     index=$(sed -n 's/^Looking in indexes: //p' "$log" | head -n 1)
     index=${PIP_INDEX_URL:-${index:-PyPI}}
-    if grep -qE 'Errno (28|122)\]|No space left|Disk quota' "$log"; then
-        why="The disk is full: make room in $PWD/build, then run make again."
-    elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
-        why="What $index sent is not what is expected here: a hash differs. Is there a proxy, or \
-another index (PIP_INDEX_URL), that changes files?"
-    elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' \
-        "$log"; then
-        why="$index cannot be reached${https_proxy:+ (https_proxy is $https_proxy)}. Check the \
-network, then run make again. Behind a proxy, set https_proxy."
-    elif grep -qE 'No matching distribution|from versions' "$log"; then
-        why="$index has no such version for this machine and $("$python" --version 2>&1): Python \
-3.9 to 3.14 are served."
-    else
-        why="pip failed in another way: $(grep '^ERROR' "$log" | tail -n 1)"
-    fi
+    why=$(explain "$log" <<END
+Errno (28|122)\]|No space left|Disk quota
+    The disk is full: make room in $PWD/build, then run make again.
+DO NOT MATCH THE HASHES
+    What $index sent is not what is expected here: a hash differs. Is there a proxy, or another \
+index (PIP_INDEX_URL), that changes files?
+Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying
+    $index cannot be reached${https_proxy:+ (https_proxy is $https_proxy)}. Check the network, then \
+run make again. Behind a proxy, set https_proxy.
+No matching distribution|from versions
+    $index has no such version for this machine and $("$python" --version 2>&1): Python 3.9 to 3.14 \
+are served.
+.*
+    pip failed in another way: $(grep '^ERROR' "$log" | tail -n 1)
+END
+    )
     say "$what could not be fetched. $why The whole log: $log" >&2
     return 1
 }
@@ -407,16 +394,19 @@ list_group() {
     [ "$wanted" = "$(cat "$list" 2>/dev/null)" ] || note "$wanted" "$list"
 }
 
-into_venv() { # into_venv WHAT GROUP
+into_venv() { # into_venv WHAT GROUP: build/venv/GROUP is as new as what was installed
     local status=0 list
     list_group "$2" build/venv
+    [ ! "build/venv/$2" -nt "$list" ] || return 0
+    [ "$2" != docs ] || say "Fetching Sphinx and its theme from PyPI into build/venv."
     : >build/venv/changing
     fetch "$1" build/venv/pip.log build/venv/bin/python3 --requirement "$list" || status=$?
     rm build/venv/changing
+    [ "$status" != 0 ] || touch "build/venv/$2"
     return $status
 }
 
-fetch_wheels() { # fetch_wheels FOLDER GROUP WHAT: into FOLDER/wheel
+fetch_wheels() { # fetch_wheels FOLDER GROUP WHAT ADVICE [OPTION...]: into FOLDER/wheel
     local python=python3 list
     if ! python3 -m pip --version >/dev/null 2>&1; then
         venv
@@ -426,16 +416,17 @@ fetch_wheels() { # fetch_wheels FOLDER GROUP WHAT: into FOLDER/wheel
     list_group "$2" "$1"
     rm -rf "$1/wheel" "$1/arriving"
     fetch "There $3 on this machine, and PyPI's" "$1/pip.log" "$python" --no-deps \
-        --only-binary :all: --target "$1/arriving" --requirement "$list" || {
+        --only-binary :all: "${@:5}" --target "$1/arriving" --requirement "$list" || {
         rm -rf "$1/arriving"
-        fail "Or install a CUDA 13 toolkit, and set CUDA_HOME to its folder."
+        fail "$4"
     }
     mv "$1/arriving" "$1/wheel"
 }
+toolkit_advice="Or install a CUDA 13 toolkit, and set CUDA_HOME to its folder."
 
 fetch_headers() {
     say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
-    fetch_wheels build/cuda headers "are no CUDA 13 headers"
+    fetch_wheels build/cuda headers "are no CUDA 13 headers" "$toolkit_advice"
     chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
     headers_serve "$chosen" ||
         fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
@@ -475,37 +466,24 @@ machine() { # what a compiled program belongs to, in a line
 
 # Tries, once on each machine, things whose failure no message of a compiler would explain.
 try_machine() {
-    local sizes
-    printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"
-    "build/runs.$$" 2>/dev/null || {
-        rm -f "build/runs.$$"
-        fail "Programs in $PWD/build cannot be run: the disk is mounted with noexec, or keeps no \
-executable bits. Copy the workbook to another folder."
-    }
-    rm -f "build/runs.$$"
-    # shellcheck disable=SC2046  # the words of one line
-    set -- $(printf '#include <features.h>\n%s\n' '__SIZEOF_POINTER__ __GLIBC__ __GLIBC_MINOR__' |
-        "${compiler[@]}" -E -P - 2>"build/runs.$$" | tail -n 1)
-    sizes=${1:-none}
-    if [ "$sizes" = none ]; then
-        cat "build/runs.$$" >&2
-        rm -f "build/runs.$$"
-        fail "${compiler[*]} (CC) cannot compile: its message is above."
-    fi
-    rm -f "build/runs.$$"
-    [ "$sizes" = 8 ] ||
-        fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 needs 64."
+    local file=build/runs.$$ size major minor
+    trap 'rm -f "build/runs.$$"{,.d}' EXIT
+    printf '#!/bin/sh\n' >"$file" && chmod +x "$file"
+    "$file" 2>/dev/null || fail "Programs in $PWD/build cannot be run: the disk is mounted with \
+noexec, or keeps no executable bits. Copy the workbook to another folder."
+    read -r size major minor < <(
+        printf '#include <features.h>\n%s\n' '__SIZEOF_POINTER__ __GLIBC__ __GLIBC_MINOR__' |
+            "${compiler[@]}" -E -P - 2>"$file" | tail -n 1)
+    [ -n "$size" ] || fail "$(<"$file")" "${compiler[*]} (CC) cannot compile: its message is above."
+    [ "$size" = 8 ] ||
+        fail "${compiler[*]} (CC) compiles for $((8 * size)) bits; CUDA 13 needs 64."
     echo 'int unit;' | "${compiler[@]}" -x c -std=c11 -fPIC -fvisibility=hidden -MMD -MP -MT it \
-        -MF "build/runs.$$.d" -S - -o "build/runs.$$" >/dev/null 2>&1 || sizes=0
-    rm -f "build/runs.$$"{,.d}
-    [ "$sizes" != 0 ] || fail "${compiler[*]} (CC) does not take the options of gcc and clang. The \
-simulated device needs one of these two."
-    if [[ $2$3 != *[!0-9]* ]]; then
-        [ "$((1000 * $2 + $3))" -ge 2028 ] || fail "This machine has glibc $2.$3; the simulated \
-device needs 2.28 or later."
-    else
+        -MF "$file.d" -S - -o "$file" >/dev/null 2>&1 || fail "${compiler[*]} (CC) does not take \
+the options of gcc and clang. The simulated device needs one of these two."
+    [[ $major$minor != *[!0-9]* ]] ||
         fail "The C library here is not glibc, which the simulated device needs (2.28 or later)."
-    fi
+    [ "$((1000 * major + minor))" -ge 2028 ] || fail "This machine has glibc $major.$minor; the \
+simulated device needs 2.28 or later."
 }
 
 note_what_was_found() {
@@ -573,24 +551,20 @@ gpu_there() {
 }
 
 backend() {
-    local no_nvcc="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda"
-    local no_gpu="neither nvidia-smi nor /dev shows a GPU"
-    case $1 in
-    '')
-        if ! nvcc_path >/dev/null; then say "simulator ($no_nvcc)"
-        elif ! gpu_there; then say "simulator ($no_gpu)"
-        else say "gpu (a GPU and nvcc were found)"; fi ;;
-    simulator) say "simulator (BACKEND=simulator)" ;;
-    gpu)
-        if ! nvcc_path >/dev/null; then
-            say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME," \
-                "or leave BACKEND out."
-            exit 1
-        elif ! gpu_there; then
-            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or use BACKEND=simulator."
-            exit 1
-        fi
-        say "gpu (BACKEND=gpu)" ;;
+    local lacks=''
+    if ! nvcc_path >/dev/null; then
+        lacks="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda"
+    elif ! gpu_there; then
+        lacks="neither nvidia-smi nor /dev shows a GPU"
+    fi
+    case $1:$lacks in
+    :) say "gpu (a GPU and nvcc were found)" ;;
+    :*) say "simulator ($lacks)" ;;
+    simulator:*) say "simulator (BACKEND=simulator)" ;;
+    gpu:) say "gpu (BACKEND=gpu)" ;;
+    gpu:*)
+        say "BACKEND=gpu, but $lacks; leave BACKEND out, or use BACKEND=simulator."
+        exit 1 ;;
     *)
         say "BACKEND=$1 is not valid; use BACKEND=simulator or BACKEND=gpu, or leave it out."
         exit 1 ;;
@@ -645,7 +619,7 @@ cuda() {
             install_missing compile cuda fetch
             say "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB) into build/nvcc. It is" \
                 "under NVIDIA's license, which is in its folder."
-            fetch_wheels build/nvcc nvcc "is no nvcc of CUDA 13"
+            fetch_wheels build/nvcc nvcc "is no nvcc of CUDA 13" "$toolkit_advice"
         fi
         chosen=$PWD/$wheel
     fi
@@ -670,24 +644,25 @@ pages) build check venv ;;
 suite) build check suite class venv sandbox ;;
 gpu) install_missing compile; gpu ;;
 cuda) cuda ;;
-docs)
-    install_missing venv
-    venv
-    list_group docs build/venv
-    [ ! build/venv/docs -nt "$list" ] || exit 0
-    say "Fetching Sphinx and its theme from PyPI into build/venv."
-    into_venv "Sphinx" docs || exit 1
-    touch build/venv/docs ;;
-pictures)
-    install_missing venv
-    venv
-    build/venv/bin/python3 -c 'import quickjs' 2>/dev/null || {
-        say "Fetching QuickJS from PyPI (1 MB) into build/venv."
-        into_venv QuickJS pictures
-    } ;;
-format | prose | examples | book)
+pictures | docs | format | prose | examples | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
-    into_venv "What tools/requirements.txt lists for $1" "$1" ;;
+    case $1 in
+    docs) into_venv Sphinx docs ;;
+    pictures)
+        build/venv/bin/python3 -c 'import quickjs' 2>/dev/null || {
+            say "Fetching QuickJS from PyPI (1 MB) into build/venv."
+            into_venv QuickJS pictures
+        } ;;
+    *) into_venv "What tools/requirements.txt lists for $1" "$1" ;;
+    esac ;;
+headers-*)
+    version=${1#headers-} folder=build/cuda-headers/${1#headers-}
+    [ -e "$folder/wheel" ] || {
+        say "Fetching the CUDA $version headers from PyPI into $folder."
+        fetch_wheels "$folder" "$1" "are no CUDA $version headers" \
+            "Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" \
+            --platform manylinux1_x86_64 --platform manylinux2014_x86_64
+    } ;;
 backend) backend "${2:-}" ;;
 esac

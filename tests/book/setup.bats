@@ -34,6 +34,12 @@ toolkit() { # toolkit FOLDER VERSION: headers, as far as the script looks at the
 
 compiler() { ln -sf "$(type -P gcc)" "$bin/gcc"; }
 
+# A machine that has what a lesson needs.
+whole() {
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+}
+
 # A Python of version $PYTHON that makes environments, and a pip that gives headers, or not.
 python() {
     # shellcheck disable=SC2016
@@ -66,6 +72,20 @@ headers() { head -n 1 "$machine/copy/build/cuda/found"; }
 set_up() { # set_up [NAME=VALUE...] COMMAND
     run env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" \
         "$machine/copy/tools/setup.sh" "${!#}" 3>&- 4>&-
+}
+
+# refused WORDS [NAME=VALUE...] COMMAND: it ends with an error that has these words
+refused() {
+    set_up "${@:2}"
+    assert_failure
+    assert_output --partial "$1"
+}
+
+# silent [NAME=VALUE...] COMMAND: nothing is missing, so nothing is said
+silent() {
+    set_up "$@"
+    assert_success
+    assert_output ""
 }
 
 INSTALL="apt-get install -y --no-install-recommends"
@@ -116,13 +136,12 @@ bubblewrap")
     done
 }
 
-@test "without apt-get the line is in the words of dnf, zypper, pacman or apk" {
+@test "without apt-get the line is in the words of dnf, zypper or pacman" {
     local manager
     declare -A line=(
         [dnf]="dnf install gcc glibc-devel python3 python3-pip"
         [zypper]="zypper install gcc glibc-devel python3 python3-pip"
-        [pacman]="pacman -S --needed gcc glibc python"
-        [apk]="apk add gcc musl-dev python3")
+        [pacman]="pacman -S --needed gcc glibc python")
     toolkit "$machine/root/usr/local/cuda" 13000
     for manager in "${!line[@]}"; do
         stub $manager ''
@@ -153,18 +172,13 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
 @test "no rights: a command that has what it needs is silent; a class needs GNU parallel" {
     local purpose
     stub apt-get ''
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
-    set_up build
-    assert_success
-    assert_output ""
+    whole
+    silent build
     set_up check
     assert_failure
     python
     for purpose in check grade; do
-        set_up $purpose
-        assert_success
-        assert_output ""
+        silent $purpose
     done
     for purpose in none moreutils; do
         set_up grade-class
@@ -173,9 +187,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
         stub parallel ''
     done
     stub parallel '# GNU Parallel'
-    set_up grade-class
-    assert_success
-    assert_output ""
+    silent grade-class
 }
 
 @test "make live without emcc, no rights: the line to type; with it, its place is noted" {
@@ -185,13 +197,11 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     assert_failure
     assert_line --regexp "^    apt-get update && $INSTALL emscripten$"
     stub emcc ''
-    set_up live
-    assert_success
-    assert_output ""
+    silent live
     assert_equal "$(<"$machine/copy/build/live/emcc")" "$bin/emcc"
 }
 
-@test "as root, what is missing is installed, once" {
+@test "as root, or by a sudo that requires no password, what is missing is installed, once" {
     stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up STUB_USER=0 build
@@ -199,17 +209,11 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     assert_output --partial "Installing: $INSTALL gcc libc6-dev"
     assert_equal "$(grep -c '^apt-get install' "$calls")" 1
     : >"$calls"
-    set_up STUB_USER=0 build
-    assert_success
-    assert_output ""
+    silent STUB_USER=0 build
     assert_equal "$(cat "$calls")" ""
-}
-
-@test "with sudo that requires no password, it is used" {
-    stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
+    rm "$bin/gcc"
     # shellcheck disable=SC2016
     stub sudo '[ "$1" != -n ] || shift; exec "$@"'
-    toolkit "$machine/root/opt/cuda" 13010
     set_up build
     assert_success
     assert_equal "$(grep -c '^sudo env .* apt-get install' "$calls")" 1
@@ -218,14 +222,10 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
 @test "an apt-get that fails, or does not help: a sentence" {
     toolkit "$machine/root/usr/local/cuda" 13000
     stub apt-get 'echo "E: Failed to fetch http://example.org"; exit 100'
-    set_up STUB_USER=0 build
-    assert_failure
-    assert_output --partial "E: Failed to fetch"
+    refused "E: Failed to fetch" STUB_USER=0 build
     assert_output --partial "could not be installed"
     stub apt-get ''
-    set_up STUB_USER=0 build
-    assert_failure
-    assert_output --partial "still missing: gcc"
+    refused "still missing: gcc" STUB_USER=0 build
 }
 
 @test "headers are taken from CUDA_HOME, from the folder of nvcc, from the usual folders" {
@@ -252,29 +252,27 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     assert_equal "$(headers)" "$machine/root/usr/local/cuda-13.1/include"
 }
 
-@test "a CUDA_HOME without headers is an error that names it, also when all was found before" {
+@test "no headers: they are fetched, once; without network or pip: a sentence" {
+    local copy
+    copy=$(realpath "$machine/copy")
     compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    stub apt-get ''
+    stub python3 'exit 1'
     set_up build
-    assert_success
-    set_up CUDA_HOME=/not/there build
     assert_failure
-    assert_output --partial "CUDA_HOME is /not/there"
-    assert_output --partial "unset it"
-}
-
-@test "no headers: they are fetched, once" {
-    compiler
+    assert_line --regexp "^    apt-get update && $INSTALL .*python3-venv"
     python
+    refused "There are no CUDA 13 headers on this machine" NO_NETWORK=1 build
+    assert_output --partial "set CUDA_HOME"
+    assert_file_not_exists "$copy/build/cuda/wheel"
+    assert_file_not_exists "$copy/build/cuda/found"
     set_up build
     assert_success
     assert_output --partial "Fetching the CUDA 13.0 headers"
-    assert_equal "$(headers)" "$(realpath "$machine/copy")/build/cuda/wheel/nvidia/cu13/include"
+    assert_equal "$(headers)" "$copy/build/cuda/wheel/nvidia/cu13/include"
     grep -q -- '--require-hashes' "$calls"
     : >"$calls"
-    set_up build
-    assert_success
-    assert_output ""
+    silent build
     assert_equal "$(cat "$calls")" ""
 }
 
@@ -285,17 +283,13 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     stub g++
     python
     set_up build
-    set_up NO_NETWORK=1 cuda
-    assert_failure
-    assert_output --partial "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be"
+    refused "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be" NO_NETWORK=1 cuda
     set_up cuda
     assert_success
     assert_output --partial "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB)"
     assert_equal "$(cat "$machine/copy/build/nvcc/nvcc")" "$wheel"
     : >"$calls"
-    set_up cuda
-    assert_success
-    assert_output ""
+    silent cuda
     assert_equal "$(cat "$calls")" ""
     toolkit "$toolkit" 12000
     mkdir "$toolkit/bin"
@@ -327,7 +321,7 @@ hold_at() {
     sed -i "s|^$1.*|[ ! -p '$network' ] \\|\\| read -r _ <'$network'\\n&|" "$bin/python3"
 }
 
-@test "two set-ups at once fetch once, and both end well" {
+@test "two set-ups at once fetch once, the first says every five seconds that it goes on" {
     local first second
     compiler
     python
@@ -338,6 +332,7 @@ hold_at() {
     set_up_beside "$machine/second" build
     second=$!
     wait_for "$machine/second" "Another make is setting up. This one waits for it."
+    wait_for "$machine/first" "  5 seconds"
     echo >"$machine/network"
     wait $first
     wait $second
@@ -372,8 +367,7 @@ esac'
     set_up docs
     assert_success
     newer book 1
-    set_up docs
-    assert_output ""
+    silent docs
     newer docs 2
     set_up NO_NETWORK=1 docs
     assert_failure
@@ -389,59 +383,44 @@ esac'
     assert_file_exists "$machine/copy/build/venv/docs"
 }
 
-@test "where addresses are limited that is said, and no file is at fault" {
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+@test "a CUDA_HOME without headers, an old Python, few addresses, and no flock: a sentence" {
+    whole
+    # shellcheck disable=SC2016
+    stub python3 'case $* in *version_info*) exit 1 ;; --version) echo "Python 3.6.8" ;; esac'
+    silent build
+    refused "CUDA_HOME is /not/there" CUDA_HOME=/not/there build # also when all was found before
+    assert_output --partial "unset it"
+    refused "python3 is Python 3.6.8, and the checks need Python 3.9 or later." check
     ulimit -v 8000000
-    set_up build
-    assert_failure
-    assert_output --partial "(ulimit -v is 8000000 KB)"
-    set_up SIM_MEMORY=256M build
-    assert_success
-    set_up SIM_MEMORY=256M check
-    assert_failure
+    refused "(ulimit -v is 8000000 KB)" build
+    silent SIM_MEMORY=256M build
+    refused "(ulimit -v is 8000000 KB)" SIM_MEMORY=256M check
+    rm -r "$machine/copy/build" "$bin/flock"
+    refused "Missing: flock (in Debian's package util-linux)." SIM_MEMORY=256M build
 }
 
 @test "a CC of two words serves; one that is not there, or compiles for 32 bits, is named" {
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    whole
     set_up CC="env gcc" build
     assert_success
     rm -r "$machine/copy/build"
-    set_up CC="clang -O1" build
-    assert_failure
-    assert_output --partial "CC is clang -O1, but there is no clang. Install it, or leave CC out"
+    refused "CC is clang -O1, but there is no clang. Install it, or leave CC out" \
+        CC="clang -O1" build
     # shellcheck disable=SC2016
     stub little 'case $1 in -E) echo "4 2 36" ;; *) echo 12 ;; esac'
     set_up CC=little build
     assert_failure
     assert_output "little (CC) compiles for 32 bits; CUDA 13 needs 64."
     stub old 'case $1 in -E) echo "8 2 17" ;; *) echo 12 ;; esac'
-    set_up CC=old build
-    assert_failure
-    assert_output --partial "This machine has glibc 2.17; the simulated device needs 2.28 or later."
+    refused "This machine has glibc 2.17; the simulated device needs 2.28 or later." CC=old build
     stub musl 'case $1 in -E) echo "8 __GLIBC__ __GLIBC_MINOR__" ;; *) echo 12 ;; esac'
-    set_up CC=musl build
-    assert_failure
-    assert_output --partial "The C library here is not glibc"
+    refused "The C library here is not glibc" CC=musl build
     # As tcc does.
     stub tiny 'case $* in *-MMD*) exit 1 ;; -E*) echo "8 2 36" ;; *) echo 12 ;; esac'
     set_up CC=tiny build
     assert_failure
     assert_output "tiny (CC) does not take the options of gcc and clang. The simulated device \
 needs one of these two."
-}
-
-@test "a Python that is too old is named" {
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
-    # shellcheck disable=SC2016
-    stub python3 'case $* in *version_info*) exit 1 ;; --version) echo "Python 3.6.8" ;; esac'
-    set_up build
-    assert_success
-    set_up check
-    assert_failure
-    assert_output --partial "python3 is Python 3.6.8, and the checks need Python 3.9 or later."
 }
 
 @test "a Python without ensurepip or venv, which Debian packs by itself: the package to install" {
@@ -476,9 +455,7 @@ case "$*" in
 *"pip install"*) echo "ERROR: $WORDS"; exit 1 ;;
 esac'
     for words in "${!says[@]}"; do
-        set_up WORDS="$words" docs
-        assert_failure
-        assert_output --partial "Sphinx could not be fetched."
+        refused "Sphinx could not be fetched." WORDS="$words" docs
         assert_output --partial "${says[$words]}"
         refute_output --partial "ERROR"
         grep -q "ERROR: $words" <(tr -d '[]' <"$machine/copy/build/venv/pip.log") ||
@@ -487,20 +464,9 @@ esac'
     grep -q -- '--retries 1 .*--require-hashes' "$calls"
 }
 
-@test "what takes long says every five seconds that it goes on" {
-    compiler
-    python
-    hold_at '    include='
-    set_up_beside "$machine/first" build
-    wait_for "$machine/first" "  5 seconds"
-    echo >"$machine/network"
-    wait $!
-}
-
 @test "files that a killed make left are removed by the next; those of one that runs stay" {
     local folder=$machine/copy/build/simulator gone
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    whole
     mkdir -p "$folder/objects/api" "$folder/solutions"
     bash -c 'echo $$' >"$machine/gone"
     gone=$(<"$machine/gone")
@@ -516,8 +482,7 @@ solutions/01_first_allocation.$$"
 
 @test "a build/ in which programs may not run is named" {
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    whole
     mkdir -p "$machine/copy/build"
     run unshare -rm bash -c 'mount -t tmpfs -o noexec none "$1/copy/build" && shift && exec "$@"' \
         noexec "$machine" env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
@@ -528,8 +493,7 @@ solutions/01_first_allocation.$$"
 
 @test "a machine without /proc, or without /dev/fd: a sentence, with what to type" {
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    whole
     run bwrap --dev-bind / / --tmpfs /proc env -i PATH="$bin" HOME="$machine" \
         SETUP_ROOT="$machine/root" "$machine/copy/tools/setup.sh" build 3>&- 4>&-
     assert_failure
@@ -541,15 +505,6 @@ mount -t proc proc /proc"
     assert_failure
     assert_output "There is no /dev/fd here, which bash reads. Type as root: ln -s /proc/self/fd \
 /dev/fd"
-}
-
-@test "without flock, which keeps two set-ups apart: a sentence" {
-    compiler
-    python
-    rm "$bin/flock"
-    set_up build
-    assert_failure
-    assert_output --partial "Missing: flock (in Debian's package util-linux)."
 }
 
 @test "an older toolkit, or one without crt/, is named and passed over" {
@@ -570,28 +525,6 @@ mount -t proc proc /proc"
     assert_output --partial "Fetching"
 }
 
-@test "no headers and no network: a sentence, and the next call tries again" {
-    compiler
-    python
-    set_up NO_NETWORK=1 build
-    assert_failure
-    assert_output --partial "There are no CUDA 13 headers on this machine"
-    assert_output --partial "set CUDA_HOME"
-    assert_file_not_exists "$machine/copy/build/cuda/wheel"
-    assert_file_not_exists "$machine/copy/build/cuda/found"
-    set_up build
-    assert_success
-}
-
-@test "no headers, no pip, no venv, no rights: the line to type" {
-    compiler
-    stub apt-get ''
-    stub python3 'exit 1'
-    set_up build
-    assert_failure
-    assert_line --regexp "^    apt-get update && $INSTALL .*python3-venv"
-}
-
 @test "another machine, C library or compiler: what is built is compiled again, and that is said" {
     local found=$machine/copy/build/cuda/found
     toolkit "$machine/root/usr/local/cuda" 13000
@@ -606,8 +539,7 @@ esac'
     for setting in MACHINE=two LIBC=2.41 VERSION=14; do
         set_up MACHINE=one build
         touch -d 2001-01-01 "$found"
-        set_up MACHINE=one build
-        assert_output ""
+        silent MACHINE=one build
         [ "$(stat -c %y "$found")" = "$(date -d 2001-01-01 '+%F %T.%N %z')" ]
         set_up MACHINE=one "$setting" build
         assert_output --regexp \
@@ -625,8 +557,7 @@ esac'
     assert_success
     assert_output "Fetching Sphinx and its theme from PyPI into build/venv."
     touch "$venv/mark"
-    set_up docs
-    assert_output ""
+    silent docs
     assert_file_exists "$venv/mark"
     set_up PYTHON=312 docs
     assert_success
@@ -648,8 +579,7 @@ esac'
 @test "a place that cannot be written, or has no room, is named in a sentence" {
     local copy
     copy=$(realpath "$machine/copy")
-    compiler
-    toolkit "$machine/root/usr/local/cuda" 13000
+    whole
     set_up TMPDIR=/not/there build
     assert_failure
     assert_output "TMPDIR is /not/there, but there is no such folder, or nothing can be written \
@@ -736,9 +666,7 @@ there, or name another folder in TMPDIR."
     mkdir -p "$machine/kit/bin" "$machine/kit/lib64"
     printf '#!/bin/bash\n' >"$machine/kit/bin/nvcc"
     chmod +x "$machine/kit/bin/nvcc"
-    set_up CUDA_HOME="$machine/kit" gpu
-    assert_failure
-    assert_output --partial "libcudart.so was not found"
+    refused "libcudart.so was not found" CUDA_HOME="$machine/kit" gpu
     touch "$machine/kit/lib64/libcudart.so"
     set_up CUDA_HOME="$machine/kit" gpu
     assert_success
@@ -747,9 +675,7 @@ there, or name another folder in TMPDIR."
     toolkit "$machine/old" 12010
     mkdir "$machine/old/bin"
     cp "$machine/kit/bin/nvcc" "$machine/old/bin"
-    set_up CUDA_HOME="$machine/old" gpu
-    assert_failure
-    assert_output --partial "the lessons need 12.2 or later"
+    refused "the lessons need 12.2 or later" CUDA_HOME="$machine/old" gpu
 }
 
 # What a person has who has gcc, make and Python, and what every Debian system must have.
