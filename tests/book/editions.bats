@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What becomes of the book besides its pages: the EPUB, the PDF, a translation, what a public
-# address adds, and the workflow that publishes it.
+# address adds, and a release.
 
 # bats file_tags=long
 load ../suite
@@ -168,62 +168,28 @@ END
     assert_output --partial "apt-get install chromium"
 }
 
-@test "a public address adds links, a preview card and a sitemap; without one there is none" {
-    local copy=$BATS_TEST_TMPDIR/copy page
-    page=$copy/html/index.html
-    run grep -lE 'og:|canonical|Edit this page' -r "$BOOK" --include='*.html'
-    assert_output ""
-    assert_file_exists "$BOOK/.nojekyll"
-    assert_file_not_exists "$BOOK/sitemap.xml"
-    assert_file_not_exists "$BOOK/.doctrees"
-
-    workbook_copy "$copy"
-    cp -a conf.py "$copy"
-    mkdir "$copy/docs"
-    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live,pictures} \
-        "$copy/docs"
-    : >"$copy/docs/symptoms.txt"   # it names pages
-    cd "$copy" || return 1
-    sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
-    printf '%s\n' Book ==== '' 'A :term:`pool`.' '' '.. toctree::' '' '   glossary' >docs/index.rst
-    run as_typed BOOK_ADDRESS=https://book.example/pools BOOK_REPOSITORY=https://github.com/a/b \
-        "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -c . docs html
-    assert_success
-    run grep -v '^  [0-9]* seconds: ' <<<"$output"
-    assert_output ""
-    grep -q 'rel="canonical" href="https://book.example/pools/index.html"' "$page" ||
-        complain "No canonical address."
-    grep -q 'property="og:image" content="https://book.example/pools/_static/card.png"' "$page" ||
-        complain "No preview card is named."
-    grep -q 'href="https://github.com/a/b/edit/main/docs/index.rst"' "$page" ||
-        complain "No link to change the page."
-    grep -q '<loc>https://book.example/pools/glossary.html</loc>' html/sitemap.xml ||
-        complain "The sitemap lacks a page."
-    ! grep -q 404 html/sitemap.xml || complain "The sitemap has the page of a wrong address."
-    grep -q '<base href="https://book.example/pools/">' html/404.html ||
-        complain "The page of a wrong address does not name the book's."
-    file html/_static/card.png | grep -q '1200 x 630' || complain "The card is no such picture."
-    finish
-    run as_typed BOOK_ADDRESS=book.example "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
-        docs html
-    assert_failure
-    assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
-}
-
 # in_pot LINE MESSAGE: the .pot has this message from that line of the page.
 in_pot() {
     grep -qzP "\n#: \S*docs/index\.rst:$1\nmsgid \"\Q$2\E\"\n" pot/index.pot ||
         complain "The .pot lacks, from line $1: $2"
 }
 
-@test "the words of questions, pictures, steppers and evidence can be translated" {
+@test "without a public address the book has no links to itself" {
+    run grep -lE 'og:|canonical|Edit this page' -r "$BOOK" --include='*.html'
+    assert_output ""
+    assert_file_exists "$BOOK/.nojekyll"
+    assert_file_not_exists "$BOOK/sitemap.xml"
+    assert_file_not_exists "$BOOK/.doctrees"
+}
+
+@test "the words of directives are translated; an address adds links, a card and a sitemap" {
     local copy=$BATS_TEST_TMPDIR/copy text build locale
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
     cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live,pictures} \
         "$copy/docs"
-    : >"$copy/docs/symptoms.txt"
+    : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
     sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
     cat >docs/index.rst <<'PAGE'
@@ -295,23 +261,32 @@ PAGE
         "the pool keeps what was freed" "der Pool behaelt das" \
         "A caption says what to look at." "Eine Unterschrift." \
         "the run of the solution" "der Lauf der Loesung" >"$locale/index.po"
-    run as_typed "${build[@]}" -D language=de -D locale_dirs=locale docs html
+    run as_typed BOOK_ADDRESS=https://book.example/pools BOOK_REPOSITORY=https://github.com/a/b \
+        "${build[@]}" -D language=de -D locale_dirs=locale docs html
     assert_success
+    run grep -v '^  [0-9]* seconds: ' <<<"$output"
+    assert_output ""
     for text in '>1. Wie viele MiB bleiben <em>danach</em>?</p>' \
         '<p>Eine Freigabe geht an den <em>Pool</em>.</p>' '<p>Es endete gut.</p>' \
         '(none at all, ein paar)' '&quot;value&quot;: &quot;ein paar&quot;' \
         '&quot;Nichts haelt es.&quot;' '<p class="picture-title">Der Pool behaelt das</p>' \
         '>der Pool behaelt das</title>' '<p>Eine Unterschrift.</p>' \
-        '&quot;der Lauf der Loesung&quot;'; do
+        '&quot;der Lauf der Loesung&quot;' \
+        'rel="canonical" href="https://book.example/pools/index.html"' \
+        'property="og:image" content="https://book.example/pools/_static/card.png"' \
+        'href="https://github.com/a/b/edit/main/docs/index.rst"'; do
         grep -qF "$text" html/index.html || complain "The page lacks: $text"
     done
+    grep -q '<loc>https://book.example/pools/glossary.html</loc>' html/sitemap.xml ||
+        complain "The sitemap lacks a page."
+    ! grep -q 404 html/sitemap.xml || complain "The sitemap has the page of a wrong address."
+    grep -q '<base href="https://book.example/pools/">' html/404.html ||
+        complain "The page of a wrong address does not name the book's."
+    file html/_static/card.png | grep -q '1200 x 630' || complain "The card is no such picture."
     finish
-}
-
-@test "the workflows are valid ones" {
-    run build/venv/bin/check-jsonschema --builtin-schema vendor.github-workflows \
-        .github/workflows/{book,release,test}.yml docs/programs/ci.yml
-    assert_success
+    run as_typed BOOK_ADDRESS=book.example "${build[@]}" docs html
+    assert_failure
+    assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
 }
 
 # What make release has Sphinx build was built already: the pages and the EPUB above, the students'

@@ -5,10 +5,11 @@
 load ../suite
 
 # bats test_tags=long
-@test "the workflows of GitHub and GitLab follow the published schemas" {
+@test "the workflows of GitHub and GitLab, also this repository's, follow the published schemas" {
     local program
     tool check-jsonschema
-    run "$program" --builtin-schema vendor.github-workflows docs/course/github*.yml
+    run "$program" --builtin-schema vendor.github-workflows docs/course/github*.yml \
+        .github/workflows/*.yml docs/programs/ci.yml
     assert_success
     run "$program" --builtin-schema vendor.gitlab-ci docs/course/gitlab.yml
     assert_success
