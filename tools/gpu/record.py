@@ -64,9 +64,6 @@ class Machine:
         query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
         self.gpu = output_of(*query).partition("\n")[0]
         self.nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-        self.visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(
-            map(str, range(self.gpus))
-        )
         given = os.environ.get("SANITIZER")
         toolkits = shutil.which("compute-sanitizer") or shutil.which(
             "/usr/local/cuda/bin/compute-sanitizer"
@@ -102,14 +99,18 @@ def today():
 
 
 class Run:
-    """What a run came to: status is that of a shell, 124 when it was stopped, or "late"."""
+    """What a run came to: status is that of a shell, 124 when it was stopped, 77 where this machine
+    cannot run the program, or "late", when no time was left. stopped says after how long."""
 
-    def __init__(self, status, out="", err=""):
+    def __init__(self, status, out="", err="", seconds=0):
         self.status, self.out, self.err = status, out, err
-        self.stopped = status == 124
+        self.stopped = f"stopped after {seconds} s" if status == 124 else ""
 
     def first_line(self):
         return self.out.partition("\n")[0].replace("|", "/")
+
+    def last_line(self):
+        return (self.out.splitlines() or [""])[-1].replace("|", "/")
 
 
 class Part:
@@ -117,11 +118,15 @@ class Part:
 
     def __init__(self, machine, name, each):
         self.machine, self.name = machine, name
-        self.each = each
+        self.each, self.environment = each, dict(os.environ)
         self.begun = time.monotonic()
         self.folder = WORK / f"{name}.d"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.complaints = []
+
+    def see_one_gpu(self):
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES") or "0"
+        self.environment["CUDA_VISIBLE_DEVICES"] = seen.partition(",")[0]
 
     def complain(self, *words):
         self.complaints.append(" ".join(map(str, words)))
@@ -157,6 +162,7 @@ class Part:
             return Run("late")
         at = self.folder / name
         at.parent.mkdir(parents=True, exist_ok=True)
+        each = each or self.each
         out, err = f"{at}.out", f"{at}.err"
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
             process = subprocess.Popen(
@@ -165,10 +171,10 @@ class Part:
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                env={**os.environ, **environment},
+                env={**self.environment, **environment},
             )
             try:
-                status = process.wait(max(1, min(each or self.each, 540 - self.seconds())))
+                status = process.wait(max(1, min(each, 540 - self.seconds())))
                 status = status if status >= 0 else 128 - status
             except subprocess.TimeoutExpired:
                 status = 124
@@ -179,7 +185,8 @@ class Part:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(5)
         Path(f"{at}.status").write_text(f"{status}\n")
-        return Run(status, *(Path(file).read_text(errors="replace") for file in (out, err)))
+        texts = (Path(file).read_text(errors="replace") for file in (out, err))
+        return Run(status, *texts, each)
 
     def sanitized(self, name, options, command, each=None, **environment):
         tool = [self.machine.sanitizer, "--tool", "memcheck", *options]
@@ -198,21 +205,25 @@ def table(heads, rows):
     return "\n".join(lines)
 
 
+def sections(*parts):
+    return "\n\n".join(f"## {title}\n\n{table(heads, rows)}" for title, heads, rows in parts)
+
+
 FIRST_ERROR = re.compile(
     "Invalid|Misaligned|Program hit|Leaked|Race|Warning|Error|Memory|Stream|Potential"
     "|CUDA API Error|Malloc/Free|Address|Uninit|Unused|Use"
 )
 
 
-def judged(run, seconds):
-    """What compute-sanitizer made of a run. Status 77: this machine cannot run the program."""
+def judged(run):
+    """What compute-sanitizer made of a run."""
     if run.status == "late":
         return "not run"
     lines = (re.sub("^=+ *", "", line) for line in run.out.split("\n") if line.startswith("====="))
     error = next(filter(FIRST_ERROR.match, lines), "").replace("|", "/")
     error = re.sub("0x[0-9a-f]*", "ADDRESS", error)[:120]
     if run.stopped:
-        return f"stopped after {seconds} s" + (f"; {error}" if error else "")
+        return "; ".join(filter(None, [run.stopped, error]))
     if run.status == 77:
         return "-"
     if error:
@@ -265,75 +276,75 @@ def lesson_runs():
         yield name, f"solutions/{name}", argument, file
 
 
+def errors_found(run):
+    """How many errors compute-sanitizer counts in a run of a lesson."""
+    printed = run.out + run.err
+    if run.status == "late":
+        return "not run"
+    if run.stopped or (run.status == 77 and not printed):
+        return run.stopped or "-"
+    count = (re.findall(r"ERROR SUMMARY: (\d+) error", printed) or [""])[-1]
+    if "didn't terminate successfully" in printed:
+        return f"{count or '?'}, the program failed under the sanitizer"
+    return count or f"status {run.status}"
+
+
 def lessons(part):
     runs = list(lesson_runs())
     names = part.wanted(name for name, *_ in runs)
     runs = [run for run in runs if run[0] in names]
     for device in "gpu", "simulator":
         part.build(device, sorted({program for _, program, *_ in runs}))
-    commit = output_of("git", "rev-parse", "--short", "HEAD").strip()
+    commit = output_of("git", "rev-parse", "--short", "HEAD").strip() or "unknown"
     outputs = part.folder / "outputs.txt"
     outputs.touch()
-    plain, rows = {}, []
+
+    def plainly(name, program, argument, _):
+        out, given = Path(name).name + (argument and f".{argument}"), argument.split()
+        if not os.path.exists(f"build/gpu/{program}"):
+            return Run(None), None
+        run = part.run(out, [f"build/gpu/{program}", *given])
+        if run.status in (77, "late"):
+            return run, None
+        return run, part.run(f"{out}.simulator", [f"build/simulator/{program}", *given])
 
     def sanitize(item):
         # A lesson may provoke an API error: that is none. Nor is a kernel's fault that lesson 14
         # provokes in a process that it starts for that: there only the first process is watched.
-        what, (name, program, argument, _) = item
-        if plain[name, argument].status in (77, None):
+        (name, program, argument, _), (what, options), (run, _) = item
+        if run.status in (77, None):
             return "-"
-        options = ["--report-api-errors", "no"]
-        options += ["--leak-check", "full"] if what == "leaks" else RACES
+        options = ["--report-api-errors", "no", *options]
         if name.startswith("14_"):
             options += ["--target-processes", "application-only"]
         command = [f"build/gpu/{program}", *argument.split()]
-        run = part.sanitized(f"{Path(name).name}.{argument}.{what}", options, command)
-        if run.status == "late":
-            return "not run"
-        printed = run.out + run.err
-        count = (re.findall(r"ERROR SUMMARY: (\d+) error", printed) or [""])[-1]
-        if run.stopped:
-            return f"stopped after {part.each} s"
-        if run.status == 77 and not printed:
-            return "-"
-        if "didn't terminate successfully" in printed:
-            return f"{count or '?'}, the program failed under the sanitizer"
-        return count or f"status {run.status}"
+        return errors_found(
+            part.sanitized(f"{Path(name).name}.{argument}.{what}", options, command)
+        )
 
-    for name, program, argument, _ in runs:
-        out = Path(name).name + (argument and f".{argument}")
-        if not os.path.exists(f"build/gpu/{program}"):
-            plain[name, argument] = Run(None)
-            continue
-        run = part.run(out, [f"build/gpu/{program}", *argument.split()])
-        if run.status not in (77, "late"):
-            command = [f"build/simulator/{program}", *argument.split()]
-            run.simulated = part.run(f"{out}.simulator", command)
-        plain[name, argument] = run
-    items = [(what, run) for what in ("leaks", "races") for run in runs]
-    found = dict(
-        zip(((what, run[0], run[2]) for what, run in items), part.at_a_time(sanitize, items))
-    )
-    for name, _, argument, expected in runs:
-        run = plain[name, argument]
+    done = [plainly(*run) for run in runs]
+    found = [
+        part.at_a_time(sanitize, [(run, kind, one) for run, one in zip(runs, done)])
+        for kind in (("leaks", ["--leak-check", "full"]), ("races", RACES))
+    ]
+    rows = []
+    for (name, _, argument, expected), (run, simulated), *kinds in zip(runs, done, *found):
         why = {None: "does not compile", "late": "not run: no time was left", 77: run.first_line()}
         if run.status in why:
             if run.status != 77:
                 part.complain(name, argument, why[run.status])
             rows.append([name, argument, why[run.status], "", "", "", ""])
             continue
-        as_expected = "-"
-        if expected.exists():
-            as_expected = yes(words(expected.read_text()) == words(run.out))
+        printed = words(run.out)
+        as_expected = yes(words(expected.read_text()) == printed)
         if run.status == 0:
-            digest = hashlib.sha256(words(run.out).encode()).hexdigest()
+            digest = hashlib.sha256(printed.encode()).hexdigest()
             with open(outputs, "a") as file:
-                print(expected, digest, today(), commit or "unknown", part.machine.gpu, file=file)
+                print(expected, digest, today(), commit, part.machine.gpu, file=file)
         if run.status or as_expected == "no":
             part.complain(name, argument, "ends with", run.status, "or prints something else.")
         status = f"{run.status} ({run.err.partition(chr(10))[0]})" if run.status else 0
-        same = yes(words(run.simulated.out) == words(run.out))
-        kinds = [found[what, name, argument] for what in ("leaks", "races")]
+        same = yes(words(simulated.out) == printed)
         rows.append([name, argument, status, as_expected, same, *kinds])
     heads = ["lesson", "MiB", "exit status", "same as expected", "same as simulator"]
     return table([*heads, "memcheck, leaks", "stream-ordered races"], rows)
@@ -421,7 +432,7 @@ def probe(part, name, programs):
     text = run.out
     if name == "probe-error-log":  # the time and the thread begin each of its lines
         text = re.sub(r"^\[[0-9:.]+\]\[[0-9]+\]", "[TIME][THREAD]", text, flags=re.M)
-    return f"stopped after {part.each} s" if run.stopped else run.status, text
+    return run.stopped or run.status, text
 
 
 def probe_names(of_two):
@@ -439,6 +450,8 @@ def probes(part, of_two=False):
     ]
     programs = [f"{FACTS}/{name}" for name in names if name != "ipc-mutants"]
     part.build("gpu", programs + (starters if "ipc-mutants" in names else []))
+    if not of_two:
+        part.see_one_gpu()
     rows = []
     for name in names:
         if of_two and part.machine.gpus < 2:
@@ -448,9 +461,6 @@ def probes(part, of_two=False):
             part.complain(name, "was not run.")
             rows.append([name, "not run: no time was left", ""])
             continue
-        # What is about one GPU sees one.
-        seen = part.machine.visible
-        os.environ["CUDA_VISIBLE_DEVICES"] = seen if of_two else seen.partition(",")[0]
         status, text = probe(part, name, starters)
         (part.folder / f"{name}.txt").write_text(text)
         known = FACTS / f"{name}.txt"
@@ -463,7 +473,6 @@ def probes(part, of_two=False):
             part.complain(f"{name} differs (<: recorded):\n" + "\n".join(found[:20]))
         gone = sum(line.startswith("<") for line in found)
         rows.append([name, status, f"{gone} of {recorded.count(chr(10))}"])
-    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible
     return table(["file", "exit status", "lines that differ"], rows)
 
 
@@ -489,7 +498,7 @@ def walks(part):
     walk is another one. They come one after the other, since a walk is about what the device has
     finished when."""
     recorded = split_walks(gzip.decompress((FACTS / "walks.txt.gz").read_bytes()).decode())
-    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible.partition(",")[0]
+    part.see_one_gpu()
     part.build("gpu", [f"{FACTS}/walks"])
     rows = []
     for profile, name in enumerate(["mixed", "small", "large", "capped", "one-stream"]):
@@ -511,20 +520,19 @@ def walks(part):
         if len(differ) > 2:
             part.complain(name, len(differ), "walks differ.")
         rows.append([name, f"{ended} of 20", f"{len(differ)} of 20", ", ".join(differ)])
-    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible
     return table(["profile", "walks that ended", "walks that differ", "seeds"], rows)
 
 
 # ---- clinic: its programs on the GPU, under compute-sanitizer, on the simulated device ----
 
 
-def ending(run, each):
+def ending(run):
     """How a run ended, and the last line that it printed."""
-    last = (run.out.splitlines() or [""])[-1].replace("|", "/")
+    last = run.last_line()
     if run.status == 77:
         return last
     if run.stopped:
-        return f"stopped after {each} s; {last}"
+        return f"{run.stopped}; {last}"
     status = f"exit status {run.status}"
     if isinstance(run.status, int) and run.status > 128:
         status = f"died of {signal.Signals(run.status - 128).name}"
@@ -565,8 +573,7 @@ def clinic(part):
     for name in names:
         alone, simulated = runs[name]
         kind = reported_kind(simulated)
-        judgment = judged(found[name], part.each)
-        row = [name, ending(alone, part.each), judgment, ending(simulated, part.each)]
+        row = [name, ending(alone), judged(found[name]), ending(simulated)]
         row[3] += f"; {kind}" if kind else ""
         rows[name.rpartition("_")[2]].append(row)
         if name.endswith("_wrong"):
@@ -578,8 +585,7 @@ def clinic(part):
         if alone.status != 77 and recorded.get(name) != printed[name]:
             part.complain(name, "prints something else than what is recorded.")
     heads = ["program", "the GPU alone", part.machine.tool, "simulated device"]
-    broken, repaired = table(heads, rows["wrong"]), table(heads, rows["right"])
-    return f"## Broken\n\n{broken}\n\n## Repaired\n\n{repaired}"
+    return sections(("Broken", heads, rows["wrong"]), ("Repaired", heads, rows["right"]))
 
 
 # ---- litmus: what the GPU, compute-sanitizer and the simulated device make of each program ----
@@ -595,38 +601,28 @@ class LitmusProgram(Program):
         self.schedule = "late" if "Late" in self.keys else self.schedules[0]
         self.prints = self.keys.get("Prints", "") + self.keys.get("Late", "")
 
-    def plainly(self, run, each):
-        if run.status == 0:
-            return f"nothing; prints {run.first_line()}" if self.prints else "nothing"
-        if run.status == "late":
-            return "not run"
-        if run.stopped:
-            return f"hangs: stopped after {each} s"
-        if str(run.status) == self.keys.get("Status"):
-            return f"nothing; status {run.status}, as it should"
-        error = re.sub(r".*: (cuda\w*) \(.*", r"\1", run.err.partition("\n")[0])
-        return f"status {run.status}: {error.replace('|', '/')[:80]}"
-
-    def simulated(self, run):
+    def told(self, run):
+        """What came of a run without compute-sanitizer."""
         if run.status == "late":
             return "not run"
         if reported_kind(run):
             return reported_kind(run)
         if run.stopped:
-            return "hangs: stopped after 10 s"
-        if run.status and str(run.status) != self.keys.get("Status"):
-            return f"status {run.status}"
-        return "nothing" + (f"; prints {run.first_line()}" if self.prints else "")
+            return f"hangs: {run.stopped}"
+        if run.status == 0:
+            return f"nothing; prints {run.first_line()}" if self.prints else "nothing"
+        if str(run.status) == self.keys.get("Status"):
+            return f"nothing; status {run.status}, as it should"
+        error = re.sub(r".*: (cuda\w*) \(.*", r"\1", run.err.partition("\n")[0])
+        return f"status {run.status}: {error.replace('|', '/')[:80]}"
 
     def row(self, part, each):
-        name, plain = self.name, 20
+        name, simulated = self.name, "-"
         on_simulator = Path("build/simulator") / self.program
-        simulated = "-"
         if on_simulator.exists():
             as_tests = {"SIM_SCHEDULE": self.schedule, "SIM_CHECK": "leaks,no-init"}
-            simulated = self.simulated(
-                part.run(f"{name}.simulated", [on_simulator, self.case], 10, **as_tests)
-            )
+            command = [on_simulator, self.case]
+            simulated = self.told(part.run(f"{name}.simulated", command, 10, **as_tests))
         row = [name, self.keys.get("Kind", "")]
         if self.devices > part.machine.gpus:
             return [*row, f"skipped: needs {self.devices} GPUs", "skipped", simulated]
@@ -634,11 +630,10 @@ class LitmusProgram(Program):
         if not program.exists():
             return [*row, "does not compile", "-", simulated]
         command = [program.resolve(), self.case]
-        alone = self.plainly(part.run(f"{name}.plain", command, plain), plain)
-        options = [*RACES, "--leak-check", "full"]
+        alone = self.told(part.run(f"{name}.plain", command, 20))
         reset = {"LITMUS_RESET": "1"}
-        found = part.sanitized(f"{name}.sanitized", options, command, each, **reset)
-        return [*row, alone, judged(found, each), simulated]
+        found = part.sanitized(f"{name}.sanitized", OPTIONS["litmus"], command, each, **reset)
+        return [*row, alone, judged(found), simulated]
 
 
 def litmus(part):
@@ -672,21 +667,11 @@ def litmus(part):
     if every != of or every == "0" or not all(reported[i].startswith("0 of") for i in (0, 2)):
         part.complain("A correct program was reported, or an incorrect one was not.")
     heads = ["the GPU alone", part.machine.tool, "simulated device"]
-    return "\n\n".join(
-        [
-            "## Incorrect programs",
-            table(["program", "what is wrong", *heads], forms[True]),
-            "## Correct programs",
-            table(["program", "", *heads], forms[False]),
-            "## Counts",
-            table(
-                ["", *heads],
-                [
-                    ["incorrect programs noticed", *noticed],
-                    ["correct programs reported", *reported],
-                ],
-            ),
-        ]
+    counted = [["incorrect programs noticed", *noticed], ["correct programs reported", *reported]]
+    return sections(
+        ("Incorrect programs", ["program", "what is wrong", *heads], forms[True]),
+        ("Correct programs", ["program", "", *heads], forms[False]),
+        ("Counts", ["", *heads], counted),
     )
 
 
@@ -706,7 +691,7 @@ def sanitizer(part):
     def outcome(run):
         printed = run.out + run.err
         if run.stopped:
-            return f"stopped after {part.each} s"
+            return run.stopped
         if "didn't terminate successfully" in printed:
             return "died"
         errors = [f"{n} errors" for n in re.findall(r"ERROR SUMMARY: (\d*) error", printed)]
@@ -738,12 +723,8 @@ def sanitizer(part):
     faults = [row(watched, "faults", how) for how in ("exec", "fork")]
     heads = ["program", "arguments", "alone"]
     tool = part.machine.tool
-    return "\n\n".join(
-        [
-            table([*heads, f"{tool}, leaks", "its stream-ordered races"], holds + pools),
-            table([*heads, f"{tool}, this process", "all processes"], faults),
-        ]
-    )
+    first = table([*heads, f"{tool}, leaks", "its stream-ordered races"], holds + pools)
+    return f"{first}\n\n{table([*heads, f'{tool}, this process', 'all processes'], faults)}"
 
 
 # ---- kernels: does the simulated device run nvcc's kernels as a GPU does? ----
@@ -777,7 +758,7 @@ def kernels(part):
         same = yes(part.run(f"{name}.gpu", [program]).out == simulated.out)
         if same == "no":
             part.complain(name, "prints something else on the GPU.")
-        return [name, same, (simulated.out.splitlines() or [""])[-1]]
+        return [name, same, simulated.last_line()]
 
     def random(seed):
         source = part.folder / f"random_{seed}.cu"
