@@ -132,6 +132,13 @@ as_typed() {
     env "${words[@]}" 3>&- 4>&-
 }
 
+# refused WORDS COMMAND [ARGUMENT...]: as a person types it, it ends with status 2, with these words
+refused() {
+    run as_typed "${@:2}"
+    assert_failure 2
+    assert_output --partial "$1"
+}
+
 # Builds programs under a sanitizer: make_sanitized address,undefined simulator/tests/unit/flat...
 make_sanitized() {
     local kind=$1

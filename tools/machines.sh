@@ -33,7 +33,8 @@ if [ $# = 0 ] || [ ! -d "$1" ]; then
 fi
 [ "$(id -u)" = 0 ] || fail "Only root can make these machines."
 for tool in debootstrap bwrap git; do
-    type -P "$tool" >/dev/null || fail "$tool is not installed. Type: apt-get install debootstrap bubblewrap git"
+    type -P "$tool" >/dev/null ||
+        fail "$tool is not installed. Type: apt-get install debootstrap bubblewrap git"
 done
 folder=$(realpath "$1")
 shift

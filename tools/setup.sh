@@ -147,8 +147,8 @@ can_install() {
     found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# Says what is missing where there is no apt-get. A line of the table has a system's own program, and
-# what replaces Debian's names there; the other names are the same.
+# Says what is missing where there is no apt-get. A line of the table has a system's own program,
+# and what replaces Debian's names there; the other names are the same.
 ask_another_system() { # ask_another_system PACKAGE...
     local manager install renamed names sudo=''
     while IFS='|' read -r manager install renamed; do
@@ -158,8 +158,8 @@ ask_another_system() { # ask_another_system PACKAGE...
         fail "Missing: ${names[*]}. Type this${sudo:- as root}, then run make again:" \
             "    $sudo$install ${names[*]}"
     done <<'END'
-dnf|dnf install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/3-venv/3-pip/; s/(chromium).*/\1/
-zypper|zypper install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/3-venv/3-pip/; s/^parallel/gnu_&/
+dnf|dnf install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/-venv/-pip/; s/(chromium).*/\1/
+zypper|zypper install|s/libc6-dev/glibc-devel/; s/g\+\+/gcc-c++/; s/-venv/-pip/; s/^parallel/gnu_&/
 pacman|pacman -S --needed|s/libc6-dev/glibc/; s/g\+\+/gcc/; s/3(-venv)?$//; s/^bats/bash-&/
 END
     fail "Missing: $* (these are Debian's names). Install them, then run make again."
@@ -366,11 +366,11 @@ DO NOT MATCH THE HASHES
     What $index sent is not what is expected here: a hash differs. Is there a proxy, or another \
 index (PIP_INDEX_URL), that changes files?
 Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying
-    $index cannot be reached${https_proxy:+ (https_proxy is $https_proxy)}. Check the network, then \
-run make again. Behind a proxy, set https_proxy.
+    $index cannot be reached${https_proxy:+ (https_proxy is $https_proxy)}. Check the network, \
+then run make again. Behind a proxy, set https_proxy.
 No matching distribution|from versions
-    $index has no such version for this machine and $("$python" --version 2>&1): Python 3.9 to 3.14 \
-are served.
+    $index has no such version for this machine and $("$python" --version 2>&1): Python 3.9 to \
+3.14 are served.
 .*
     pip failed in another way: $(grep '^ERROR' "$log" | tail -n 1)
 END

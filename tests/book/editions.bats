@@ -284,9 +284,8 @@ PAGE
         complain "The page of a wrong address does not name the book's."
     file html/_static/card.png | grep -q '1200 x 630' || complain "The card is no such picture."
     finish
-    run as_typed BOOK_ADDRESS=book.example "${build[@]}" docs html
-    assert_failure
-    assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
+    refused 'BOOK_ADDRESS is "book.example"; it must begin with https://' \
+        BOOK_ADDRESS=book.example "${build[@]}" docs html
 }
 
 # What make release has Sphinx build was built already: the pages and the EPUB above, the students'

@@ -98,9 +98,8 @@ load ../suite
 @test "question.sh: bad input is a sentence and exit status 2" {
     local question=docs/course/prairielearn/question.sh lesson
     for lesson in 99 7 '*' ''; do
-        run $question "$lesson" "$BATS_TEST_TMPDIR/new"
-        assert_failure 2
-        assert_output --partial "There is no lesson \"$lesson\" in lessons/."
+        refused "There is no lesson \"$lesson\" in lessons/." \
+            $question "$lesson" "$BATS_TEST_TMPDIR/new"
         assert_file_not_exists "$BATS_TEST_TMPDIR/new"
     done
     run $question 07

@@ -5,9 +5,11 @@
 # bats file_tags=long
 load ../suite
 
+# A machine without a GPU, whatever this one has.
 setup() {
     mkdir "$BATS_TEST_TMPDIR/bin"
     stub nvidia-smi
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
 # Commands in front of PATH that write each call down and fail.
@@ -19,9 +21,6 @@ stub() {
         chmod +x "$folder/bin/$command"
     done
 }
-
-# A machine without a GPU, whatever this one has.
-no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "make help names every command of the Makefile on one screen" {
     local command
@@ -71,9 +70,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "a lesson that does not exist: the list of lessons" {
     for goal in 99 check-99 solution-99 hint99 Check-023; do
-        run as_typed make "$goal"
-        assert_failure
-        assert_line --partial "make $goal: there is no lesson "
+        refused "make $goal: there is no lesson " make "$goal"
         for lesson in $(lessons); do assert_line "    $lesson"; done
     done
 }
@@ -94,9 +91,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "a variable that resembles a known one is refused, and any other is left alone" {
     local words
     for words in FILES=my.c:FILE STUDENTS=ada:STUDENT file=my.c:FILE HINT=0:HINTS; do
-        run as_typed make list "${words%%:*}"
-        assert_failure
-        assert_line --partial "${words%%=*}= is not a word that make knows here. Nearest:"
+        refused "${words%%=*}= is not a word that make knows here. Nearest:" \
+            make list "${words%%:*}"
         assert_output --partial "${words#*:}"
         refute_line --partial 08_stream_order
     done
@@ -112,9 +108,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     echo 'int main(void) { return 0; }' >"$mine"
     for words in "check-01 FILE=" "grade STUDENT=" "grade-class CLASS=" "hint-01 HINTS="; do
         # shellcheck disable=SC2086  # words
-        run as_typed make $words
-        assert_failure 2
-        assert_output --partial "${words##* } is empty."
+        refused "${words##* } is empty." make $words
     done
     for words in "grade CLASS=x:grade-class" "repaired-03 FILE=$mine:clinic-01 mine" \
         "check-01 STUDENT=x:grade" "01 MUTANT=x:solution-01" "list NAME=x:new-lesson"; do
@@ -123,26 +117,18 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
         assert_failure 2
         assert_output --regexp "does not take [A-Z]+=. These do: .*${words#*:}"
     done
-    run as_typed make 01 "$mine"
-    assert_failure 2
-    assert_output --partial "$mine is a file or a folder, and no command."
+    refused "$mine is a file or a folder, and no command." make 01 "$mine"
     cp "$mine" "$BATS_TEST_TMPDIR/two words.c"
-    run as_typed make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
-    assert_failure 2
-    assert_output --partial "expected one file, in whose path are no blanks."
-    run as_typed make check-01 FILE="$BATS_TEST_TMPDIR"
-    assert_failure 2
-    assert_output --partial "this is a folder."
+    refused "expected one file, in whose path are no blanks." \
+        make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
+    refused "this is a folder." make check-01 FILE="$BATS_TEST_TMPDIR"
 }
 
 @test "an older make, a sanitizer that is none, and no git: a sentence" {
     local copy=$BATS_TEST_TMPDIR/copy command
-    run as_typed make MAKE_VERSION=3.81 list
-    assert_failure 2
-    assert_output --partial "This is make 3.81, and the workbook needs 4.2 or later."
-    run as_typed make SANITIZE=adress simulator
-    assert_failure 2
-    assert_output --partial "SANITIZE=adress: expected one of address,undefined address"
+    refused "This is make 3.81, and the workbook needs 4.2 or later." make MAKE_VERSION=3.81 list
+    refused "SANITIZE=adress: expected one of address,undefined address" \
+        make SANITIZE=adress simulator
     mkdir "$copy"
     cp -r Makefile tools "$copy"
     for command in format.sh coverage.sh; do
@@ -160,66 +146,46 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 }
 
 @test "a refused argument or setting is what is to be changed, and not the lesson's file" {
-    run as_typed make 02 ARGS=abc BACKEND=simulator
-    assert_failure
-    assert_line --partial 'expected one whole number of MiB'
+    refused 'expected one whole number of MiB' make 02 ARGS=abc BACKEND=simulator
     assert_line "Change what the line above names. The lesson's file is not the reason."
     refute_output --partial unfinished
-    run as_typed SIM_SCHEDULE=soon make 02 BACKEND=simulator
-    assert_failure
-    assert_line --partial 'SIM_SCHEDULE is "soon"; expected measured,'
+    refused 'SIM_SCHEDULE is "soon"; expected measured,' SIM_SCHEDULE=soon make 02 BACKEND=simulator
     assert_line "Change what the line above names. The lesson's file is not the reason."
     refute_output --partial unfinished
     run as_typed SIM_JOURNAL=/there/is/none make 02 BACKEND=simulator
     assert_line "Change what the line above names. The lesson's file is not the reason."
     run as_typed make 02 ARGS="8 9" BACKEND=simulator
     assert_line --partial 'got "8 9"'
-    run as_typed make 02 ARGS=8 BACKEND=simulator
-    assert_failure
-    assert_line --partial 'Lesson 02 is unfinished, so it ended with status'
+    refused 'Lesson 02 is unfinished, so it ended with status' make 02 ARGS=8 BACKEND=simulator
 }
 
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
-    run no_gpu make -j4 run
+    run as_typed make -j4 run
     assert_success
     assert_line --index 0 --regexp '^Backend: simulator \((no nvcc|neither nvidia-smi) .*\)$'
     assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
 }
 
 @test "make run goes on behind a lesson that this machine cannot run, and says why" {
-    run no_gpu SIM_DEVICES=1 make run
+    run as_typed SIM_DEVICES=1 make run
     assert_success
     assert_line --regexp '^skipped: '
-}
-
-@test "make run in a workbook without solutions says so, and fails" {
-    local name
-    mkdir "$BATS_TEST_TMPDIR/students" && cd "$BATS_TEST_TMPDIR/students" || return
-    for name in "$ROOT"/*; do
-        [ "${name##*/}" = solutions ] || ln -s "$name" .
-    done
-    run no_gpu make run
-    assert_failure
-    assert_output --partial "make run: this copy of the workbook has no solutions"
-    refute_output --partial "== "
 }
 
 @test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
     local lesson number
     lesson=$(first)
     number=${lesson%%_*}
-    run no_gpu make "solution-$number" BACKEND=simulator
+    run as_typed make "solution-$number" BACKEND=simulator
     assert_success
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
-    assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
-    run no_gpu make "solution-$number" ARGS=nonsense
-    assert_failure
-    assert_output --partial '"nonsense"'
-    run no_gpu make "$number"
+    assert_equal "$(as_typed make "solution-${number#0}" BACKEND=simulator)" "$output"
+    refused '"nonsense"' make "solution-$number" ARGS=nonsense
+    run as_typed make "$number"
     assert_line --partial "Backend: simulator"
     assert_line "Edit lessons/$lesson.c. make check-$number says what to repair first."
-    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" \
+    assert_equal "$(as_typed make "${number#0}" 2>&1 | sed 's/\[.*//')" \
         "$(sed 's/\[.*//' <<<"$output")"
 }
 
@@ -228,21 +194,18 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     lesson=$(first)
     number=${lesson%%_*}
     printf '#include <stdio.h>\nint main(void) { puts("my own"); }\n' >"$mine"
-    run no_gpu make "$number" FILE="$mine"
+    run as_typed make "$number" FILE="$mine"
     assert_success
     assert_line "my own"
     run as_typed make "check-$number" FILE="$mine"
     assert_failure
     assert_line "        See it yourself: make $number FILE=$mine"
     cp "solutions/$lesson.c" build/mine.c
-    run no_gpu make "$number" FILE=build/mine.c BACKEND=simulator
+    run as_typed make "$number" FILE=build/mine.c BACKEND=simulator
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
-    run as_typed make "${number#0}" FILE=nowhere.c
-    assert_failure
-    assert_output --partial "FILE=nowhere.c: there is no such file"
-    run as_typed make "${number#0}" FILE=/dev/null
-    assert_failure
-    assert_output --partial "FILE=/dev/null: this is not a C file (a name ends in .c)"
+    refused "FILE=nowhere.c: there is no such file" make "${number#0}" FILE=nowhere.c
+    refused "FILE=/dev/null: this is not a C file (a name ends in .c)" \
+        make "${number#0}" FILE=/dev/null
 }
 
 @test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {
@@ -265,21 +228,18 @@ int main()
     CHECK(cudaFree(data));
 }
 C
-    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
+    run as_typed make "$number" FILE="$mine.cu" BACKEND=simulator
     assert_success
     assert_line "in CUDA C++: 42"
-    run no_gpu make "$number" FILE="$mine.c" BACKEND=simulator
+    run as_typed make "$number" FILE="$mine.c" BACKEND=simulator
     assert_success
     assert_line "in C"
     run as_typed OPEN= make "picture-$number" FILE="$mine.cu"
     assert_line --partial "build/pictures/mine.html"
-    run as_typed make "check-$number" FILE="$mine.cu"
-    assert_failure
-    assert_output --partial "a check compiles C. \`make $number FILE=$mine.cu\` runs it"
+    refused "a check compiles C. \`make $number FILE=$mine.cu\` runs it" \
+        make "check-$number" FILE="$mine.cu"
     sed -i 's/= 42/= forty_two/' "$mine.cu"
-    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
-    assert_failure
-    assert_output --partial "$mine.cu does not compile."
+    refused "$mine.cu does not compile." make "$number" FILE="$mine.cu" BACKEND=simulator
 }
 
 @test "make mine: several sources, flags and arguments, or a program that is built; wrong words" {
@@ -320,33 +280,20 @@ C
     assert_line --partial "hazard: unordered writes"
     refute_line --partial "Compiler: "
     # What was built is taken as it is.
-    run as_typed make mine FILE=build/mine/main ARGS=race
-    assert_failure
-    assert_line --partial "hazard: unordered writes"
-    run as_typed make mine
-    assert_failure
-    assert_line --partial "make mine FILE=pipeline.cu"
-    run as_typed make mine FILE="$folder/none.c"
-    assert_failure
-    assert_line --partial "there is no file $folder/none.c"
+    refused "hazard: unordered writes" make mine FILE=build/mine/main ARGS=race
+    refused "make mine FILE=pipeline.cu" make mine
+    refused "there is no file $folder/none.c" make mine FILE="$folder/none.c"
     # It is said before anything is built or fetched.
     run as_typed make -n mine FILE=none.cu
     assert_line --index 0 'bash tools/mine.sh check "none.cu"'
     cp "$folder/main.c" "$folder/two words.c"
-    run as_typed make mine FILE="$folder/two words.c"
-    assert_failure 2
-    assert_line --partial "'$folder/two words.c' has blanks in its path"
-    run as_typed make mine FILE=README.md
-    assert_failure
-    assert_line --partial "README.md is neither a source (.cu, .c, .cpp, .cc) nor a program"
+    refused "'$folder/two words.c' has blanks in its path" make mine FILE="$folder/two words.c"
+    refused "README.md is neither a source (.cu, .c, .cpp, .cc) nor a program" \
+        make mine FILE=README.md
     "${CC:-gcc}" -x c -o "$folder/alone" - <<<'int main(void) { return 0; }'
-    run as_typed make mine FILE="$folder/alone"
-    assert_failure
-    assert_line --partial "does not load libcudart.so.13"
+    refused "does not load libcudart.so.13" make mine FILE="$folder/alone"
     echo 'int main(void) { return missing; }' >"$folder/main.c"
-    run as_typed make mine FILE="$folder/main.c"
-    assert_failure
-    assert_line --partial "$folder/main.c does not compile."
+    refused "$folder/main.c does not compile." make mine FILE="$folder/main.c"
 }
 
 @test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
@@ -375,38 +322,19 @@ One hint is left: make hint-08"
 This was the last hint."
     run as_typed make hint-8
     assert_success
-    assert_output --partial "you have seen all of them. make hint-08 HINTS=0 begins again."
+    assert_line --partial "you have seen all of them. make hint-08 HINTS=0 begins again."
     run as_typed make hint-08 HINTS=0
     assert_line "Hint 1 of 2 for lesson 08:"
-    run as_typed make hint-08 HINTS=all
-    assert_failure
-    assert_output --partial "HINTS=all: give the number"
+    refused "HINTS=all: give the number" make hint-08 HINTS=all
     run as_typed make check-08 FILE=solutions/08_stream_order.c
     assert_success
     run as_typed make hint-08
     assert_line "Hint 1 of 2 for lesson 08:"
 }
 
-@test "a hint is the same with every awk that is here" {
-    local awk copy=$BATS_TEST_TMPDIR/copy said
+@test "every hint of the book is plain text in 84 columns, with every awk that is here" {
+    local lesson number count output awk copy=$BATS_TEST_TMPDIR/copy said
     mkdir -p "$copy/tools" "$copy/bin"
-    cp tools/{hint,usage}.sh "$copy/tools"
-    ln -s "$ROOT/docs" "$copy"
-    for awk in mawk gawk original-awk busybox; do
-        type -P $awk >/dev/null || continue
-        ln -sf "$(type -P $awk)" "$copy/bin/awk"
-        run env PATH="$copy/bin:$PATH" "$copy/tools/hint.sh" "$(first)" 0
-        assert_success
-        assert_equal "$output" "${said:=$output}"
-        refute_output --partial warning
-    done
-    # What gawk warns of: a backslash in what awk -v gives.
-    refute grep -rnE "awk[^|']* -v [a-z]+=[^ ]*\\\\" tests docs --include=*.sh --include=*.bats
-}
-
-@test "every hint of the book is plain text in 84 columns" {
-    local lesson number count output copy=$BATS_TEST_TMPDIR/copy
-    mkdir -p "$copy/tools"
     cp tools/{hint,usage}.sh "$copy/tools"
     ln -s "$ROOT/docs" "$copy"
     for lesson in $(lessons); do
@@ -419,6 +347,16 @@ This was the last hint."
         done
     done
     finish
+    for awk in mawk gawk original-awk busybox; do
+        type -P $awk >/dev/null || continue
+        ln -sf "$(type -P $awk)" "$copy/bin/awk"
+        run env PATH="$copy/bin:$PATH" "$copy/tools/hint.sh" "$(first)" 0
+        assert_success
+        assert_equal "$output" "${said:=$output}"
+        refute_output --partial warning
+    done
+    # What gawk warns of: a backslash in what awk -v gives.
+    refute grep -rnE "awk[^|']* -v [a-z]+=[^ ]*\\\\" tests docs --include=*.sh --include=*.bats
 }
 
 @test "open.sh: names the page, opens it with OPEN or where a display is" {
@@ -460,18 +398,16 @@ This was the last hint."
     workbook_copy "$copy"
     cd "$copy" || return 1
     rm build/simulator/objects/api/call.o
-    run no_gpu make LTO=-fno-lto solution-08
+    run as_typed make LTO=-fno-lto solution-08
     assert_success
-    run no_gpu make 08
+    run as_typed make 08
     assert_failure
     assert_output --regexp ' \(lessons/08_stream_order\.c:[0-9]+\)'
     run as_typed make check-14 FILE=solutions/14_peer_access.c
     assert_success
     mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
     cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
-    run no_gpu make 08
-    assert_failure
-    assert_output --partial "The path of this folder has the character \" in it: $PWD. Rename"
+    refused "The path of this folder has the character \" in it: $PWD. Rename" make 08
 }
 
 @test "a disk that is full is named, and not the file" {
@@ -539,9 +475,7 @@ END
     run as_typed make -C lessons --no-print-directory list
     assert_success
     assert_output "$list"
-    run as_typed make -C lessons check-01 FILE=none.c
-    assert_failure
-    assert_output --partial "FILE=$ROOT/lessons/none.c: there is no such file"
+    refused "FILE=$ROOT/lessons/none.c: there is no such file" make -C lessons check-01 FILE=none.c
     run as_typed make -C lessons no-such
     assert_failure
     assert_line "make no-such: there is no such command or file."
@@ -630,13 +564,9 @@ END
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
-    run no_gpu make run BACKEND=gpu
-    assert_failure
-    assert_output --partial "BACKEND=gpu, but n"
+    refused "BACKEND=gpu, but n" make run BACKEND=gpu
     for command in run test check-01 01; do
-        run no_gpu make "$command" BACKEND=cpu
-        assert_failure
-        assert_output --partial "BACKEND=cpu is not valid"
+        refused "BACKEND=cpu is not valid" make "$command" BACKEND=cpu
     done
 }
 
@@ -647,12 +577,12 @@ END
     printf '#!/bin/sh\necho "GPU 0: a stub"\n' >"$folder/bin/nvidia-smi"
     workbook_copy "$folder/copy"
     cd "$folder/copy" || return 1
-    run no_gpu make solution-01
+    run as_typed make solution-01
     assert_failure
     assert_line --index 0 "Backend: gpu (a GPU and nvcc were found)"
     assert_line --regexp "^cudaGetDeviceCount returns cudaError(InsufficientDriver|NoDevice): .*\
  BACKEND=simulator runs this without a GPU\.$"
-    run no_gpu make solution-01 BACKEND=simulator
+    run as_typed make solution-01 BACKEND=simulator
     assert_success
 }
 
@@ -681,32 +611,36 @@ END
     refute_output --partial "-flto"
 }
 
-@test "after an edit only the lesson is built, in 2 seconds of processor time" {
-    local lesson copy=$BATS_TEST_TMPDIR/copy
+@test "after an edit only what it concerns is built, a lesson in 2 seconds of processor time" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy header users
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    no_gpu make -s simulator
-    touch -r build/simulator/libcudart.so.13 library
+    as_typed make -s simulator
+    touch mark
+    # is_new FILE: was it made since the mark?
+    is_new() { [ "$1" -nt mark ]; }
     sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
     local TIMEFORMAT='%U %S'
-    { time run no_gpu make "${lesson%%_*}"; } 2>took
+    { time run as_typed make "${lesson%%_*}"; } 2>took
     assert_success
-    [ ! build/simulator/libcudart.so.13 -nt library ] ||
-        miss "The simulated device was linked again."
+    refute is_new build/simulator/libcudart.so.13
     awk '{ exit $1 + $2 > 2 }' took ||
         miss "It took $(<took) seconds of processor time (user, system)."
     # An older program that was built from another text must not run in its place.
     printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
-    run no_gpu make "${lesson%%_*}"
+    run as_typed make "${lesson%%_*}"
     assert_line "new text"
-}
 
-@test "a changed header of the simulated device rebuilds what includes it, and only that" {
-    local copy=$BATS_TEST_TMPDIR/copy header users built
-    workbook_copy "$copy"
-    cd "$copy" || return 1
-    make -s simulator
+    cp -p simulator/sched/engine.c kept.c
+    touch -d "1 minute ago" build/simulator/objects/said # as in a build that takes longer
+    echo '#error "not finished"' >>simulator/sched/engine.c
+    refused "not finished" make simulator
+    refute_output --partial " files"
+    refute is_new build/simulator/libcudart.so.13
+    mv kept.c simulator/sched/engine.c
+    rm build/simulator/objects/said
+
     false_compiler
     sed -i '/partial/d' compiler   # the other objects are real
     header=simulator/check/page_guard.h
@@ -714,35 +648,19 @@ END
     [ "$users" -gt 2 ]
     touch mark
     touch "$header"
-    run make CC=./compiler simulator
+    run as_typed make CC=./compiler simulator
     assert_success
     assert_output ""
-    built=$(find build/simulator/objects -name '*.o' -newer mark | wc -l)
-    assert_equal "$built" "$users"
-    assert [ build/simulator/libcudart.so.13 -nt mark ]
-}
-
-@test "an error in a file of the simulated device ends make, and the older library stays" {
-    local copy=$BATS_TEST_TMPDIR/copy
-    workbook_copy "$copy"
-    cd "$copy" || return 1
-    make -s simulator
-    touch -d "1 minute ago" build/simulator/objects/said # as in a build that takes longer
-    touch mark
-    echo '#error "not finished"' >>simulator/sched/engine.c
-    run make simulator
-    assert_failure
-    assert_output --partial "not finished"
-    refute_output --partial " files"
-    refute [ build/simulator/libcudart.so.13 -nt mark ]
+    assert_equal "$(find build/simulator/objects -name '*.o' -newer mark | wc -l)" "$users"
+    is_new build/simulator/libcudart.so.13
 }
 
 @test "with everything present, nothing is fetched or installed" {
     rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
     stub apt-get sudo pip pip3 curl wget
-    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
+    run as_typed make run
     assert_success
-    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" \
+    run as_typed make "check-$(first | cut -c 1-2)" \
         FILE="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
     assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"

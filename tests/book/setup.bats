@@ -74,8 +74,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
         "$machine/copy/tools/setup.sh" "${!#}" 3>&- 4>&-
 }
 
-# refused WORDS [NAME=VALUE...] COMMAND: it ends with an error that has these words
-refused() {
+# fails WORDS [NAME=VALUE...] COMMAND: it ends with an error that has these words
+fails() {
     set_up "${@:2}"
     assert_failure
     assert_output --partial "$1"
@@ -222,10 +222,10 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
 @test "an apt-get that fails, or does not help: a sentence" {
     toolkit "$machine/root/usr/local/cuda" 13000
     stub apt-get 'echo "E: Failed to fetch http://example.org"; exit 100'
-    refused "E: Failed to fetch" STUB_USER=0 build
+    fails "E: Failed to fetch" STUB_USER=0 build
     assert_output --partial "could not be installed"
     stub apt-get ''
-    refused "still missing: gcc" STUB_USER=0 build
+    fails "still missing: gcc" STUB_USER=0 build
 }
 
 @test "headers are taken from CUDA_HOME, from the folder of nvcc, from the usual folders" {
@@ -262,7 +262,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     assert_failure
     assert_line --regexp "^    apt-get update && $INSTALL .*python3-venv"
     python
-    refused "There are no CUDA 13 headers on this machine" NO_NETWORK=1 build
+    fails "There are no CUDA 13 headers on this machine" NO_NETWORK=1 build
     assert_output --partial "set CUDA_HOME"
     assert_file_not_exists "$copy/build/cuda/wheel"
     assert_file_not_exists "$copy/build/cuda/found"
@@ -283,7 +283,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     stub g++
     python
     set_up build
-    refused "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be" NO_NETWORK=1 cuda
+    fails "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be" NO_NETWORK=1 cuda
     set_up cuda
     assert_success
     assert_output --partial "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB)"
@@ -388,15 +388,15 @@ esac'
     # shellcheck disable=SC2016
     stub python3 'case $* in *version_info*) exit 1 ;; --version) echo "Python 3.6.8" ;; esac'
     silent build
-    refused "CUDA_HOME is /not/there" CUDA_HOME=/not/there build # also when all was found before
+    fails "CUDA_HOME is /not/there" CUDA_HOME=/not/there build # also when all was found before
     assert_output --partial "unset it"
-    refused "python3 is Python 3.6.8, and the checks need Python 3.9 or later." check
+    fails "python3 is Python 3.6.8, and the checks need Python 3.9 or later." check
     ulimit -v 8000000
-    refused "(ulimit -v is 8000000 KB)" build
+    fails "(ulimit -v is 8000000 KB)" build
     silent SIM_MEMORY=256M build
-    refused "(ulimit -v is 8000000 KB)" SIM_MEMORY=256M check
+    fails "(ulimit -v is 8000000 KB)" SIM_MEMORY=256M check
     rm -r "$machine/copy/build" "$bin/flock"
-    refused "Missing: flock (in Debian's package util-linux)." SIM_MEMORY=256M build
+    fails "Missing: flock (in Debian's package util-linux)." SIM_MEMORY=256M build
 }
 
 @test "a CC of two words serves; one that is not there, or compiles for 32 bits, is named" {
@@ -404,7 +404,7 @@ esac'
     set_up CC="env gcc" build
     assert_success
     rm -r "$machine/copy/build"
-    refused "CC is clang -O1, but there is no clang. Install it, or leave CC out" \
+    fails "CC is clang -O1, but there is no clang. Install it, or leave CC out" \
         CC="clang -O1" build
     # shellcheck disable=SC2016
     stub little 'case $1 in -E) echo "4 2 36" ;; *) echo 12 ;; esac'
@@ -412,9 +412,9 @@ esac'
     assert_failure
     assert_output "little (CC) compiles for 32 bits; CUDA 13 needs 64."
     stub old 'case $1 in -E) echo "8 2 17" ;; *) echo 12 ;; esac'
-    refused "This machine has glibc 2.17; the simulated device needs 2.28 or later." CC=old build
+    fails "This machine has glibc 2.17; the simulated device needs 2.28 or later." CC=old build
     stub musl 'case $1 in -E) echo "8 __GLIBC__ __GLIBC_MINOR__" ;; *) echo 12 ;; esac'
-    refused "The C library here is not glibc" CC=musl build
+    fails "The C library here is not glibc" CC=musl build
     # As tcc does.
     stub tiny 'case $* in *-MMD*) exit 1 ;; -E*) echo "8 2 36" ;; *) echo 12 ;; esac'
     set_up CC=tiny build
@@ -455,7 +455,7 @@ case "$*" in
 *"pip install"*) echo "ERROR: $WORDS"; exit 1 ;;
 esac'
     for words in "${!says[@]}"; do
-        refused "Sphinx could not be fetched." WORDS="$words" docs
+        fails "Sphinx could not be fetched." WORDS="$words" docs
         assert_output --partial "${says[$words]}"
         refute_output --partial "ERROR"
         grep -q "ERROR: $words" <(tr -d '[]' <"$machine/copy/build/venv/pip.log") ||
@@ -666,7 +666,7 @@ there, or name another folder in TMPDIR."
     mkdir -p "$machine/kit/bin" "$machine/kit/lib64"
     printf '#!/bin/bash\n' >"$machine/kit/bin/nvcc"
     chmod +x "$machine/kit/bin/nvcc"
-    refused "libcudart.so was not found" CUDA_HOME="$machine/kit" gpu
+    fails "libcudart.so was not found" CUDA_HOME="$machine/kit" gpu
     touch "$machine/kit/lib64/libcudart.so"
     set_up CUDA_HOME="$machine/kit" gpu
     assert_success
@@ -675,7 +675,7 @@ there, or name another folder in TMPDIR."
     toolkit "$machine/old" 12010
     mkdir "$machine/old/bin"
     cp "$machine/kit/bin/nvcc" "$machine/old/bin"
-    refused "the lessons need 12.2 or later" CUDA_HOME="$machine/old" gpu
+    fails "the lessons need 12.2 or later" CUDA_HOME="$machine/old" gpu
 }
 
 # What a person has who has gcc, make and Python, and what every Debian system must have.

@@ -66,7 +66,7 @@ PYTHON
 # standard input has tuples (code, sentence) of Python: the file with this code and a main is
 # refused with the sentence, or compiles when the sentence is empty, or either when it is None. MINE
 # stands for the file's own path and SECRET for another file's, of which no word may come back.
-refused() {
+as_said() {
     local secret=$BATS_TEST_TMPDIR/other.c
     echo 'int their_own_answer = their_other_answer;' >"$secret"
     run python3 -SB - "$BATS_TEST_TMPDIR/mine.c" "$secret" 4<&0 <<'PYTHON'
@@ -131,7 +131,7 @@ FILES
         printf '("""%s""", "sections; that of a lesson has at most 1000."),\n' \
             "$(seq 1010 | sed 's/.*/__attribute__((section(".data.x&"))) int x& = 1;/')"
     } >"$BATS_TEST_TMPDIR/files"
-    refused <"$BATS_TEST_TMPDIR/files"
+    as_said <"$BATS_TEST_TMPDIR/files"
 }
 
 @test "what is no C of the file's own reaches no assembler, and no other file is quoted" {
@@ -175,7 +175,7 @@ FILES
 (r"""int f(void) __attribute__((alias("g\n.include \"SECRET\"")));""", None),
 (r"""#ident "a\"\n.include \"SECRET\"\n.ident \"b" """, None),
 FILES
-        refused <"$BATS_TEST_TMPDIR/files"
+        as_said <"$BATS_TEST_TMPDIR/files"
     done
 }
 

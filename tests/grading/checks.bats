@@ -348,15 +348,11 @@ PYTHON
     cp README.md "$copy"
     cp docs/index.rst "$copy/docs"
     cd "$copy" || return 1
-    run as_typed make new-lesson NAME=My-topic
-    assert_failure
-    assert_output --partial "give NAME=my_topic, in small letters, digits and underscores."
-    run as_typed make new-lesson NAME=cost
-    assert_failure
-    assert_output --partial "there is a lesson of that name: lessons/05_cost.c"
-    run as_typed make new-lesson NAME=of_a_name_with_25_letters
-    assert_failure
-    assert_output --partial "has 25 characters. The name of a lesson has at most 24."
+    refused "give NAME=my_topic, in small letters, digits and underscores." \
+        make new-lesson NAME=My-topic
+    refused "there is a lesson of that name: lessons/05_cost.c" make new-lesson NAME=cost
+    refused "has 25 characters. The name of a lesson has at most 24." \
+        make new-lesson NAME=of_a_name_with_25_letters
     # "pool" is the end of a lesson's name, and still free.
     run as_typed make new-lesson NAME=pool
     assert_success

@@ -522,27 +522,24 @@ END
     run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/one.zip" "$OUT/handed-in"
     assert_equal "$(ls "$OUT/handed-in")" ada
     zip_of "$BATS_TEST_TMPDIR/none.zip" 06_trim.c=a
-    run as_typed CLASS="$BATS_TEST_TMPDIR/none.zip" tests/grading/grade.sh class
-    assert_equal "$status" 2
-    assert_output --partial "none.zip: it has no folder and no ZIP file of a student"
+    refused "none.zip: it has no folder and no ZIP file of a student" \
+        CLASS="$BATS_TEST_TMPDIR/none.zip" tests/grading/grade.sh class
 }
 
 @test "STUDENT may be a ZIP file, or a folder with one; one that cannot be unpacked says why" {
     local lesson zip=$BATS_TEST_TMPDIR/x.ZIP
     lesson=$(first)
     export ONLY=$lesson
-    refused() {
-        run as_typed STUDENT="$zip" tests/grading/grade.sh
-        assert_equal "$status" 2
-        assert_output --partial "STUDENT=$zip cannot be unpacked: $1"
+    not_unpacked() {
+        refused "STUDENT=$zip cannot be unpacked: $1" STUDENT="$zip" tests/grading/grade.sh
         assert_file_not_exists "$OUT/grade.json"
     }
     echo "no archive" >"$zip"
-    refused "File is not a zip file"
+    not_unpacked "File is not a zip file"
     truncate -s 65M "$zip"
-    refused "it is larger than 64 MiB."
+    not_unpacked "it is larger than 64 MiB."
     zip_of "$zip"
-    refused "it has no files."
+    not_unpacked "it has no files."
     zip_of "$zip" "$lesson.c=x"
     python3 -SB - "$zip" <<'END'
 import sys
@@ -552,14 +549,14 @@ data = bytearray(path.read_bytes())
 data[data.index(b"PK\1\2") + 8] |= 1
 path.write_bytes(data)
 END
-    refused "it is encrypted. It must be a ZIP file without a password."
+    not_unpacked "it is encrypted. It must be a ZIP file without a password."
     python3 -SB - "$zip" "$lesson" <<'END'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
     for number in range(20001):
         archive.writestr(f"{number}", "")
 END
-    refused "it has more than 20000 files."
+    not_unpacked "it has more than 20000 files."
     # Of many files those of lessons count; a long one is refused as it would be in a folder.
     python3 -SB - "$zip" "$lesson" <<'END'
 import sys, zipfile
@@ -611,9 +608,8 @@ END
     assert_equal "$status" 1
     # A file that is no archive has a sentence.
     echo text >"$BATS_TEST_TMPDIR/text.zip"
-    run as_typed CLASS="$BATS_TEST_TMPDIR/text.zip" tests/grading/grade.sh class
-    assert_equal "$status" 2
-    assert_output --partial "text.zip: File is not a zip file"
+    refused "text.zip: File is not a zip file" \
+        CLASS="$BATS_TEST_TMPDIR/text.zip" tests/grading/grade.sh class
 }
 
 @test "an adjustment below 0 is shown as it is" {
@@ -874,9 +870,7 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 @test "bad arguments have a sentence and status 2" {
     local seed
     three
-    run as_typed tests/grading/grade.sh class batch 3 3
-    assert_equal "$status" 2
-    assert_output --partial "the first number must be less than the second"
+    refused "the first number must be less than the second" tests/grading/grade.sh class batch 3 3
     run as_typed JOBS=none tests/grading/grade.sh class
     assert_output "JOBS=none: expected a whole number from 1 to 999999999."
     # A longer seed would be refused for each student.
@@ -1021,9 +1015,7 @@ start_class() {
     six
     start_class
     begun 1
-    run as_typed tests/grading/grade.sh class
-    assert_equal "$status" 2
-    assert_output --partial "another grading writes there"
+    refused "another grading writes there" tests/grading/grade.sh class
     kill -TERM "$(cat "$OUT.pid")"
     wait "$queue" && miss "The exit status is 0."
     within_reason nothing_grades || miss "These go on: $(gradings)"

@@ -259,9 +259,8 @@ END
     sed -i '/^part = /d' tests/lessons/06_trim/manifest.ini
     sed -i '/^title = /d' tests/lessons/03_custom_pool/manifest.ini
     rm lessons/04*.c
-    grade ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_line --partial "The check of $lesson failed: tests/lessons/$lesson/check.py has no test_"
+    refused "The check of $lesson failed: tests/lessons/$lesson/check.py has no test_" \
+        ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
     assert_line --partial "tests/lessons/06_trim/manifest.ini has no part."
     assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no title."
     assert_line --regexp "^04_release_threshold +0 of +[1-9]"
@@ -278,24 +277,17 @@ END
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm "$BATS_TEST_TMPDIR"/bin/python3*
     export OUT=$BATS_TEST_TMPDIR/out
-    grade PATH="$BATS_TEST_TMPDIR/bin" tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "python3 is not installed"
+    refused "python3 is not installed" PATH="$BATS_TEST_TMPDIR/bin" tests/grading/grade.sh
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
-    grade CC=/not/there tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "A program that is known to be correct could not be compiled"
+    refused "A program that is known to be correct could not be compiled" \
+        CC=/not/there tests/grading/grade.sh
     assert_output --partial "/not/there"
     assert_file_not_exists "$OUT/grade.json"
-    grade ONLY="1 99" tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "there is no lesson 99. The lessons are 01 to 22;"
-    grade STUDENT=/not/there tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "STUDENT=/not/there: there is no such folder, and no such ZIP file."
-    grade STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "is a file: STUDENT=solutions ONLY=02 grades its folder."
+    refused "there is no lesson 99. The lessons are 01 to 22;" ONLY="1 99" tests/grading/grade.sh
+    refused "STUDENT=/not/there: there is no such folder, and no such ZIP file." \
+        STUDENT=/not/there tests/grading/grade.sh
+    refused "is a file: STUDENT=solutions ONLY=02 grades its folder." \
+        STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
     grade STUDENT=README.md tests/grading/grade.sh
     assert_output "STUDENT=README.md: this is neither a ZIP file nor a folder."
     grade make grade STUDENT=

@@ -14,9 +14,8 @@ A case of the clinic has a title, and the part of the course after which it can 
 section of tests/lessons/clinic/manifest.ini. manifest() adds two words, counted in check.py:
 "rules", how many a check has, and "given", how many of them the starter meets (@met_by_starter).
 
-    manifest.py table            the table of README.md
-    manifest.py addresses        README's line of addresses, as CITATION.cff has them
-    manifest.py readme           writes both there, each between its two comments
+    manifest.py readme    writes into README.md, each between its two comments, the table of lessons
+                          and the line of addresses, as CITATION.cff has them
 """
 
 import configparser
@@ -124,18 +123,10 @@ def readme():
         file.write_text(new, encoding="utf-8")
 
 
-def main(what=""):
-    answers = {"table": table, "addresses": addresses}
-    if what == "readme":
-        readme()
-    elif what in answers:
-        print("\n".join(answers[what]()))
-    else:
-        raise Wrong(f"manifest.py: expected readme, {' or '.join(answers)}, got {what}.")
-
-
 if __name__ == "__main__":
+    if sys.argv[1:] != ["readme"]:
+        sys.exit(__doc__)
     try:
-        main(*sys.argv[1:])
+        readme()
     except Wrong as why:
         sys.exit(str(why))

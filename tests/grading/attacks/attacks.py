@@ -60,6 +60,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/grading")]
 
 from manifest import lessons  # noqa: E402
+from usage import call  # noqa: E402
 from variants import Wrong, applied, edits_in, parts_of_file  # noqa: E402
 
 FOLDER = "tests/grading/attacks"
@@ -274,20 +275,19 @@ def hand_in(folder, *names):
             print(file.parent.name, lesson, each.name)
 
 
-def main(command="", *given):
-    given = [os.path.abspath(word) if "/" in word else word for word in given]
-    os.chdir(ROOT)
-    if command == "names" and given and given[0] in FILES:
-        print(*(each.name for each in cases().values() if given[0] in each.file), sep="\n")
-    elif command == "says" and len(given) == 2:
-        print(case(given[0]).given[given[1]])
-    elif command == "write" and len(given) in (2, 3):
-        written(case(given[0]), *given[1:])
-    elif command == "hand-in" and len(given) > 1:
-        hand_in(*given)
-    else:
-        raise Wrong(__doc__)
+def names(file):
+    print(*(each.name for each in cases().values() if file in each.file), sep="\n")
+
+
+def write(name, file, lesson=""):
+    written(case(name), file, lesson)
+
+
+def says(name, key):
+    print(case(name).given[key])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    given = [os.path.abspath(word) if "/" in word else word for word in sys.argv[1:]]
+    os.chdir(ROOT)
+    call({"names": names, "says": says, "write": write, "hand-in": hand_in}, given)
