@@ -187,24 +187,26 @@ endif
 C_FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
 C_FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
-include simulator/build.mk simulator/web.mk tests/build.mk
+include simulator/build.mk
 # The folder of built programs. SANITIZE and DEBUG have their own simulated device, and so their own
 # folder.
 PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 
-# C programs, for the simulated device and for a GPU. compile.sh runs the compiler, and says in a
-# sentence if the file is missing, a folder, or binary.
-$(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@bash tools/compile.sh $(CC) $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
-		$(LIBRARY) -lm -pthread \
-		-Xlinker -rpath -Xlinker \
-		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
+# What a program is linked with, for the simulated device and for a GPU. It finds its library from
+# where it lies in build/, and from elsewhere.
+rpath = -lm -pthread -Xlinker -rpath -Xlinker \
+	'$$ORIGIN/..$(1):$$ORIGIN/../..$(1):$$ORIGIN/../../..$(1):'"$$PWD/$(2)"
+FOR_SIMULATOR = $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include
+ON_SIMULATOR := $(LIBRARY) $(call rpath,,$(SIMULATOR))
+FOR_GPU = $(C_FLAGS) -isystem build/gpu/include
+ON_GPU := build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ $(call rpath,/lib,build/gpu/lib)
 
+# C programs. compile.sh runs the compiler, and says in a sentence if the file is missing, a folder,
+# or binary.
+$(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
+	@bash tools/compile.sh $(CC) $(FOR_SIMULATOR) $< -o $@ $(ON_SIMULATOR)
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	@bash tools/compile.sh $(CC) $(C_FLAGS) -isystem build/gpu/include $< -o $@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
-		-Xlinker -rpath -Xlinker \
-		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
+	@bash tools/compile.sh $(CC) $(FOR_GPU) $< -o $@ $(ON_GPU)
 
 # CUDA programs: nvcc compiles, $(CC) links. For the simulated device nvcc makes only PTX. The
 # program keeps the suffix .cu, so that mine.c and mine.cu can coexist.
@@ -212,20 +214,16 @@ NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
 $(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) $(KERNELS) build/nvcc/nvcc
 	@bash tools/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
 		arch=compute_90,code=compute_90 -c $< -o $@.o
-	@$(CC) $@.o -o $@.$$$$ $(SANITIZED) $(LIBRARY) -lstdc++ -lm -pthread \
-		-Xlinker -rpath -Xlinker \
-		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)" && mv $@.$$$$ $@
-
+	@$(CC) $@.o -o $@.$$$$ $(SANITIZED) $(ON_SIMULATOR) -lstdc++ && mv $@.$$$$ $@
 build/gpu/%.cu: %.cu $(SHARED) build/gpu/kernels.o
 	@bash tools/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
-	@$(CC) $@.o -o $@.$$$$ build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
-		-Xlinker -rpath -Xlinker \
-		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib" && \
-		mv $@.$$$$ $@
+	@$(CC) $@.o -o $@.$$$$ $(ON_GPU) && mv $@.$$$$ $@
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@.$$$$ && \
 		mv $@.$$$$ $@
+
+include simulator/web.mk tests/build.mk
 
 # FORCE: these scripts run every time, take milliseconds, and touch their target only after a
 # change.

@@ -1,7 +1,5 @@
 # How the programs are built that only the tests run. Part of the Makefile.
 
-FOR_SIMULATOR := $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include
-
 # tests/lessons/*/variants.txt says how a variant differs from a solution, or from a case of the
 # clinic. `make solution-04 MUTANT=NAME` runs a mutant, which has one mistake; a starter is a
 # lesson's file as it is delivered; `make repaired-03` runs a repair. These files are kept, because
@@ -32,11 +30,9 @@ starters:
 define programs_of_variants
 $$(SIMULATOR)/$(1)/%: build/$(1)/%.c $$(SHARED) $$(LIBRARY)
 	@bash tools/compile.sh $$(CC) $$(FOR_SIMULATOR) -g1 -Werror -Wno-unused-function $$< -o $$@ \
-		$$(LIBRARY) -lm -pthread -Wl,-rpath,'$$$$ORIGIN/..:$$$$ORIGIN/../..:$$$$ORIGIN/../../..'
+		$$(ON_SIMULATOR)
 build/gpu/$(1)/%: build/$(1)/%.c $$(SHARED) build/gpu/kernels.o
-	@bash tools/compile.sh $$(CC) $$(C_FLAGS) -isystem build/gpu/include $$< -o $$@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
-		-Wl,-rpath,'$$$$ORIGIN/../lib:$$$$ORIGIN/../../lib:$$$$ORIGIN/../../../lib'
+	@bash tools/compile.sh $$(CC) $$(FOR_GPU) $$< -o $$@ $$(ON_GPU)
 endef
 $(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kind))))
 
@@ -45,8 +41,7 @@ $(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kin
 LITMUS := $(SIMULATOR)/simulator/tests/litmus
 LITMUS_LEVEL := -O0
 LITMUS_HEADERS := simulator/tests/litmus/litmus.h simulator/tests/cases.h $(SHARED)
-LITMUS_COMPILED = $(FOR_SIMULATOR) -Werror -g1 $(LITMUS_LEVEL) -pthread $< -o $@ $(LIBRARY) \
-	-Wl,-rpath,'$$ORIGIN/../../..'
+LITMUS_COMPILED = $(FOR_SIMULATOR) -Werror -g1 $(LITMUS_LEVEL) $< -o $@ $(ON_SIMULATOR)
 $(LITMUS)/%: simulator/tests/litmus/%.c $(LITMUS_HEADERS) | $(LIBRARY)
 	@bash tools/compile.sh $(CC) $(LITMUS_COMPILED)
 $(LITMUS)/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HEADERS) | $(LIBRARY)
@@ -54,9 +49,7 @@ $(LITMUS)/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HEADERS) | $(LIBRARY)
 
 build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HEADERS) \
 		build/gpu/kernels.o
-	@bash tools/compile.sh $(CC) $(C_FLAGS) -DWRONG -isystem build/gpu/include $< -o $@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -pthread \
-		-Wl,-rpath,'$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
+	@bash tools/compile.sh $(CC) $(FOR_GPU) -DWRONG $< -o $@ $(ON_GPU)
 
 # The random programs' model works on large sets.
 $(LITMUS)/random: LITMUS_LEVEL := -O2

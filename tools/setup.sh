@@ -511,24 +511,10 @@ build() { # build PURPOSE...: the compiler, the headers, and packages for more
         use_headers
     fi
     note_what_was_found
-    remove_left_overs
     if [[ " $* " == *" check "* ]] && ! python_serves; then
         fail "python3 is $(python3 --version 2>&1), and the checks need Python 3.9 or later. \
 Install one under the name python3."
     fi
-}
-
-# Removes the files of killed makes. Each make writes a file as NAME.PID and then renames it.
-remove_left_overs() {
-    local file pid left=()
-    while IFS= read -r file; do
-        pid=${file%.[dh]}
-        pid=${pid##*.}
-        [ -e "/proc/$pid" ] || left+=("$file")
-    done < <(find build/{simulator,release}* build/gpu build/{mutants,starters,repairs} \
-        -regextype posix-extended -type f \
-        -regex '.*\.[0-9]+(\.[dh])?' ! -name libcudart.so.13 2>/dev/null)
-    [ "${#left[@]}" = 0 ] || rm -f "${left[@]}"
 }
 
 # ---- the GPU ----

@@ -4,8 +4,7 @@
 # itself when every lesson passes.
 #
 # At a terminal keys work, too: h one more hint, n the next lesson, p the page, q the end. It writes
-# plain lines, so that any terminal will do, and looks each second; without a terminal it wakes at
-# once where inotifywait is installed.
+# plain lines, so that any terminal will do, and looks each second.
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
@@ -47,8 +46,6 @@ wait_for_change() {
         [ -d "$PWD/lessons" ] || { echo "The folder lessons/ no longer exists." >&2; exit 1; }
         if [ -n "$keys" ]; then
             ! await_key || act
-        elif type -P inotifywait >/dev/null; then
-            pause inotifywait -qq -t 2 -e close_write,moved_to,create,delete lessons
         else
             pause sleep 1
         fi

@@ -464,22 +464,6 @@ esac'
     grep -q -- '--retries 1 .*--require-hashes' "$calls"
 }
 
-@test "files that a killed make left are removed by the next; those of one that runs stay" {
-    local folder=$machine/copy/build/simulator gone
-    whole
-    mkdir -p "$folder/objects/api" "$folder/solutions"
-    bash -c 'echo $$' >"$machine/gone"
-    gone=$(<"$machine/gone")
-    touch "$folder"/libcudart.so.13{,."$gone"} "$folder/objects/api/call.o.$gone"{,.d} \
-        "$folder/solutions/01_first_allocation"{,."$gone",.$$}
-    set_up build
-    assert_success
-    run find "$folder" -type f -printf '%P\n'
-    assert_equal "$(sort <<<"$output")" "libcudart.so.13
-solutions/01_first_allocation
-solutions/01_first_allocation.$$"
-}
-
 @test "a build/ in which programs may not run is named" {
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
     whole
