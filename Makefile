@@ -223,7 +223,7 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@.$$$$ && \
 		mv $@.$$$$ $@
 
-include simulator/web.mk tests/build.mk
+include tests/build.mk $(if $(findstring live,$(MAKECMDGOALS)),simulator/web.mk)
 
 # FORCE: these scripts run every time, take milliseconds, and touch their target only after a
 # change.

@@ -56,7 +56,6 @@ GRADER = """
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
     tools/unknown.py tools/usage.py tools/usage.sh tools/line_end.txt tools/requirements.txt
-    tools/live_programs.sh
 """
 # What a student has besides: hints, pictures, the clinic, programs of one's own.
 STUDENT = """

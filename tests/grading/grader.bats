@@ -231,25 +231,6 @@ END
     assert_output ""
 }
 
-@test "RESUME=1 does nothing twice, and grades another file" {
-    local lesson before
-    lesson=$(first)
-    export GRADE_PROTECTED=$KNOWN STUDENT=$BATS_TEST_TMPDIR/student OUT=$BATS_TEST_TMPDIR/out
-    export ONLY=$lesson RESUME=1
-    mkdir "$STUDENT"
-    cp "lessons/$lesson.c" "$STUDENT"
-    grade tests/grading/grade.sh
-    assert_equal "$(jq .points "$OUT/grade.json")" 0
-    before=$(stat -c '%i %.Y' "$OUT/grade.json")
-    grade tests/grading/grade.sh
-    assert_success
-    assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
-    cp "solutions/$lesson.c" "$STUDENT"
-    grade tests/grading/grade.sh
-    assert_success
-    assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
-}
-
 @test "a check without a rule, a manifest without a title or a part: status 2, no points" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
