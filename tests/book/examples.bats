@@ -114,63 +114,6 @@ load ../suite
     assert_line "Nothing can be written to $BATS_TEST_TMPDIR/info.json/folder."
 }
 
-# mounted FOLDER PATH...: the command prefix under which the folder's entries are found at / too
-mounted() {
-    local entry
-    prefix=(bwrap --die-with-parent --proc /proc)
-    for entry in /*; do
-        if [ -L "$entry" ]; then prefix+=(--symlink "$(readlink "$entry")" "$entry")
-        elif [ "$entry" != /proc ]; then prefix+=(--dev-bind "$entry" "$entry"); fi
-    done
-    for entry in "$1"/*; do prefix+=(--bind "$entry" "/${entry##*/}"); done
-    "${prefix[@]}" true 2>/dev/null || skip "bubblewrap does not work here"
-}
-copy_with_course() {
-    workbook_copy "$1"
-    mkdir -p "$1/docs"
-    cp -a docs/course "$1/docs"
-}
-
-# bats test_tags=long
-@test "Gradescope: run_autograder turns a submission into results.json" {
-    local root=$BATS_TEST_TMPDIR/root prefix
-    mkdir -p "$root/autograder/source" "$root/autograder/submission"
-    copy_with_course "$root/autograder/source/workbook"
-    cp docs/course/gradescope/run_autograder "$root/autograder"
-    # An assignment of one lesson, as the file's heading says.
-    sed -i 's/grade STUDENT=/grade ONLY=06 STUDENT=/' "$root/autograder/run_autograder"
-    cp solutions/06_trim.c "$root/autograder/submission"
-    mounted "$root"
-    run as_typed "${prefix[@]}" --chdir /autograder ./run_autograder
-    assert_success
-    run jq -c '[.score, ([.tests[].max_score] | add), .tests[1].number]' \
-        "$root/autograder/results/results.json"
-    assert_output "[$(possible 06_trim),$(possible 06_trim),\"06.2\"]"
-    # The seed is drawn, and no student's business.
-    run jq -r .output "$root/autograder/results/results.json"
-    assert_output --regexp ' points\. Workbook [0-9a-z]+\.$'
-    assert [ "$(jq .seed "$root/autograder/grade/grade.json")" -gt 1 ]
-}
-
-# bats test_tags=long
-@test "PrairieLearn: grade.sh grades one lesson; a file that does not compile costs no attempt" {
-    local root=$BATS_TEST_TMPDIR/root prefix
-    mkdir -p "$root/grade/student"
-    copy_with_course "$root/workbook"
-    cp solutions/06_trim.c "$root/grade/student"
-    mounted "$root"
-    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 06
-    assert_success
-    run jq -c '[.gradable, .score]' "$root/grade/results/results.json"
-    assert_output '[true,1]'
-    echo 'int main(void) { return absent; }' >"$root/grade/student/06_trim.c"
-    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 06
-    assert_success
-    run jq -c '[.gradable, (.format_errors[0] | test("absent")), has("score")]' \
-        "$root/grade/results/results.json"
-    assert_output '[false,true,false]'
-}
-
 # bats test_tags=long
 @test "Slurm: two tasks of the array and the collecting step grade the class of three" {
     local task

@@ -117,7 +117,12 @@ nothing_read() {
     cp solutions/*.c "$root/autograder/submission"
     in_place "cd /autograder && ./run_autograder"
     assert_success
-    assert_equal "$(jq -c '.score == ([.tests[].max_score] | add)' "$results")" true
+    run jq -c '[.score == ([.tests[].max_score] | add), (.tests[1].number | test("^[0-9]{2}.2$"))]' \
+        "$results"
+    assert_output '[true,true]'
+    # The seed is drawn, and no student's business.
+    assert_regex "$(jq -r .output "$results")" ' points\. Workbook [0-9a-z]+\.$'
+    assert [ "$(jq .seed "$root/autograder/grade/grade.json")" -gt 1 ]
     rm -rf "$root"/autograder/{submission,results}
     hostile "$root/autograder/submission" /autograder/source/workbook \
         /autograder/submission/other.c
@@ -160,6 +165,11 @@ made_image() {
     in_place "/workbook/docs/course/prairielearn/grade.sh 06"
     assert_success
     assert_equal "$(jq -c '[.gradable, .score]' "$results")" '[true,1]'
+    # A file that does not compile costs no attempt.
+    echo 'int main(void) { return absent; }' >"$root/grade/student/06_trim.c"
+    in_place "/workbook/docs/course/prairielearn/grade.sh 06"
+    run jq -c '[.gradable, (.format_errors[0] | test("absent")), has("score")]' "$results"
+    assert_output '[false,true,false]'
     rm -rf "$root/grade"
     hostile "$root/grade/student" /workbook /grade/other.c
     echo "$SECRET" >"$root/grade/other.c"
