@@ -82,9 +82,8 @@ END
 }
 
 @test "a mutant that is not there is named, with those that are" {
-    run make -s BACKEND=simulator solution-06 MUTANT=nothing
-    assert_failure
-    assert_output --partial "tests/lessons/06_trim/variants.txt has no mutant nothing."
+    refused "tests/lessons/06_trim/variants.txt has no mutant nothing." \
+        make -s BACKEND=simulator solution-06 MUTANT=nothing
     assert_line --regexp "^The mutants of 06_trim are: .* keep_in_mib "
     refute_line --regexp '.{101}'
 }
@@ -102,21 +101,16 @@ END
     assert_line --index 3 "+     CHECK(cudaMemPoolTrimTo(pool, second / 2));"
     make -s build/mutants/06_trim/half_kept.c
     cmp "$mine" build/mutants/06_trim/half_kept.c
-    run as_typed make mutant LESSON=06 NAME=half_kept FILE="$mine"
-    assert_failure
-    assert_output --partial "$room/variants.txt already has a mutant half_kept."
+    refused "$room/variants.txt already has a mutant half_kept." \
+        make mutant LESSON=06 NAME=half_kept FILE="$mine"
     sed 's/(pool, second)/(pool, 1 * second)/' solutions/06_trim.c >"$mine"
-    run as_typed make mutant LESSON=06 NAME=right FILE="$mine"
-    assert_failure
-    assert_output --partial "meets every rule of 06_trim"
+    refused "meets every rule of 06_trim" make mutant LESSON=06 NAME=right FILE="$mine"
     run as_typed make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
     assert_success
     make -s build/mutants/06_trim/half_kept.c
     tail -n 2 "$room/variants.txt" | grep -qF "+     CHECK(cudaMemPoolTrimTo(pool, 1 * second));"
-    run as_typed make mutant LESSON=99 NAME=right FILE="$mine"
-    assert_failure
-    assert_output --partial "LESSON=99: there is no such lesson or case."
-    run as_typed make mutant LESSON=06 NAME=other FILE=solutions/07_statistics.c
-    assert_failure
-    assert_output --partial "has less than half of solutions/06_trim.c: take a copy of that file."
+    refused "LESSON=99: there is no such lesson or case." \
+        make mutant LESSON=99 NAME=right FILE="$mine"
+    refused "has less than half of solutions/06_trim.c: take a copy of that file." \
+        make mutant LESSON=06 NAME=other FILE=solutions/07_statistics.c
 }
