@@ -377,14 +377,22 @@ submission() {
 
 # ---- what a platform gives ----
 
-# zip_of FILE NAME=TEXT...: an archive with these files
+# zip_of FILE NAME=TEXT...: an archive with these files. NAME=@COUNT: so many bytes; NAME=<PATH: what
+# that file has. With *COUNT behind NAME there are so many files, whose number %d is.
 zip_of() {
     python3 -SB - "$@" <<'END'
 import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w") as archive:
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
     for given in sys.argv[2:]:
         name, _, text = given.partition("=")
-        archive.writestr(zipfile.ZipInfo(name, (2026, 9, 14, 12, 0, 0)), text)
+        name, _, times = name.partition("*")
+        if text[:1] == "@":
+            text = bytes(int(text[1:]))
+        elif text[:1] == "<":
+            text = open(text[1:], "rb").read()
+        for number in range(int(times or 1)):
+            file = zipfile.ZipInfo(name.replace("%d", str(number)), (2026, 9, 14, 12, 0, 0))
+            archive.writestr(file, text, zipfile.ZIP_DEFLATED)
 END
 }
 
@@ -429,21 +437,11 @@ END
     local made=$OUT/handed-in inner=$BATS_TEST_TMPDIR/lessons.zip
     zip_of "$inner" lessons/06_trim.c=in lessons/04_release_threshold.c=four ../../up.c=up \
         __MACOSX/._06_trim.c=x
-    python3 -SB - "$inner" "$BATS_TEST_TMPDIR/outer.zip" <<'END'
-import io, sys, zipfile
-bomb = io.BytesIO()
-with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-    archive.writestr("06_trim.c", bytes(30 << 20))
-many = io.BytesIO()
-with zipfile.ZipFile(many, "w") as archive:
-    for number in range(1000):
-        archive.writestr(f"{number}.c", "x")
-with zipfile.ZipFile(sys.argv[2], "w") as archive:
-    archive.write(sys.argv[1], "ada_11_101_lessons.zip")
-    archive.writestr("ben_12_102_all.zip", bomb.getvalue())
-    archive.writestr("cleo_13_103_all.zip", "no archive")
-    archive.writestr("dora_14_104_all.zip", many.getvalue())
-END
+    zip_of "$BATS_TEST_TMPDIR/bomb" 06_trim.c=@31457280
+    zip_of "$BATS_TEST_TMPDIR/many" '%d.c*1000=x'
+    zip_of "$BATS_TEST_TMPDIR/outer.zip" "ada_11_101_lessons.zip=<$inner" \
+        "ben_12_102_all.zip=<$BATS_TEST_TMPDIR/bomb" "cleo_13_103_all.zip=no archive" \
+        "dora_14_104_all.zip=<$BATS_TEST_TMPDIR/many"
     run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/outer.zip" "$made"
     assert_success
     run bash -c "cd '$made/ada_11' && grep -r '' . | LC_ALL=C sort"
@@ -462,8 +460,7 @@ END
     export ONLY=$lesson SEED=7
     mkdir "$CLASS"/{ada,ben,cleo}
     cp "solutions/$lesson.c" "$CLASS/ada"
-    zip_of "$CLASS/ben/all.ZIP" "my/lessons/$lesson.c=$(cat "solutions/$lesson.c")
-" ../../../up.c=up
+    zip_of "$CLASS/ben/all.ZIP" "my/lessons/$lesson.c=<solutions/$lesson.c" ../../../up.c=up
     touch -d 2026-10-01 "$CLASS/ben/all.ZIP"
     echo "no archive" >"$CLASS/cleo/all.zip"
     run as_typed tests/grading/grade.sh class
@@ -492,8 +489,7 @@ END
     export ONLY=$lesson SEED=7
     mkdir "$CLASS"/{ada,.hidden}
     cp "solutions/$lesson.c" "$CLASS/ada"
-    zip_of "$CLASS/ben.zip" "my work/$lesson.c=$(cat "solutions/$lesson.c")
-"
+    zip_of "$CLASS/ben.zip" "my work/$lesson.c=<solutions/$lesson.c"
     zip_of "$CLASS/ada.ZIP" "$lesson.c=int main(void) { return 0; }"
     zip_of "$CLASS/all.zip" "cleo_1_2_$lesson.c=a" "dora_3_4_$lesson.c=b"
     echo "no archive" >"$CLASS/cleo.zip"
@@ -509,13 +505,13 @@ END
     assert_line --index 2 "cleo 0 01 missing"
     # In one ZIP file, with a folder around them or without.
     for name in "" class/; do
-        zip_of "$BATS_TEST_TMPDIR/all.ZIP" "${name}ada/lessons/06_trim.c=a" "${name}ben.zip=$(
-            base64 -w0 "$CLASS/ben.zip")" "${name}notes.txt=x" __MACOSX/a/06_trim.c=x
+        zip_of "$BATS_TEST_TMPDIR/all.ZIP" "${name}ada/lessons/06_trim.c=a" \
+            "${name}ben.zip=<$CLASS/ben.zip" "${name}notes.txt=x" __MACOSX/a/06_trim.c=x
         run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/all.ZIP" "$OUT/handed-in"
         assert_success
         assert_line "Not unpacked: '${name}notes.txt': its name names no student."
         run bash -c "cd '$OUT/handed-in' && find . -type f | LC_ALL=C sort"
-        assert_output "./ada/lessons/06_trim.c"$'\n'"./ben/ben.zip"
+        assert_output "./ada/lessons/06_trim.c"$'\n'"./ben/my work/$lesson.c"
     done
     # A class of one, whose folder is no folder around students.
     zip_of "$BATS_TEST_TMPDIR/one.zip" ada/lessons/06_trim.c=a ada/solutions/06_trim.c=b
@@ -550,22 +546,11 @@ data[data.index(b"PK\1\2") + 8] |= 1
 path.write_bytes(data)
 END
     not_unpacked "it is encrypted. It must be a ZIP file without a password."
-    python3 -SB - "$zip" "$lesson" <<'END'
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w") as archive:
-    for number in range(20001):
-        archive.writestr(f"{number}", "")
-END
+    zip_of "$zip" '%d*20001='
     not_unpacked "it has more than 20000 files."
     # Of many files those of lessons count; a long one is refused as it would be in a folder.
-    python3 -SB - "$zip" "$lesson" <<'END'
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
-    for number in range(1000):
-        archive.writestr(f"book/{number}.html", "x")
-    archive.write(f"solutions/{sys.argv[2]}.c", f"book/lessons/{sys.argv[2]}.c")
-    archive.writestr("book/lessons/06_trim.c", bytes(30 << 20))
-END
+    zip_of "$zip" 'book/%d.html*1000=x' "book/lessons/$lesson.c=<solutions/$lesson.c" \
+        book/lessons/06_trim.c=@31457280
     run as_typed ONLY="$lesson 6" STUDENT="$zip" tests/grading/grade.sh
     assert_success
     assert_line --partial "its files are in book/lessons."
