@@ -4,6 +4,7 @@
 # with its first hint (tools/hint.sh). build/tries/NN_name remembers how often the check
 # has missed in a row: a check may hold back advice from the first run (CHECK_TRY is 1).
 # STEP=3 judges by the rules up to section 3 of the lesson's page, where the page has such sections.
+# CHECK_FORM=brief prints the first miss alone, for tools/watch.sh.
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '(clinic/)?[0-9][0-9]_[a-z0-9_]+(;([^-;][^;]*)?)?' "$@"
@@ -26,7 +27,8 @@ progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tools/progress.sh "$name
 mkdir -p build/check   # make watch may be checking the same lesson
 # What Python has compiled is kept for the next check, as for a grading.
 flock -o "build/check/${name/\//-}.lock" python3 -SX pycache_prefix="$PWD/build/python" \
-    tests/grading/judge.py "$name" "$LESSON" --form=report --step="${STEP:-0}" </dev/null || {
+    tests/grading/judge.py "$name" "$LESSON" --form="${CHECK_FORM:-report}" ${CHECK_FORM:+--first} \
+    --step="${STEP:-0}" </dev/null || {
     status=$?
     progress begun
     mkdir -p "${tries%/*}"
@@ -36,10 +38,11 @@ flock -o "build/check/${name/\//-}.lock" python3 -SX pycache_prefix="$PWD/build/
 rm -f "$tries"
 [ -z "${STEP:-}" ] || exit 0   # the sections behind it are not judged
 progress passed
+rm -f "build/hints/$name"
+[ -z "${CHECK_FORM:-}" ] || exit 0
 [[ $name != clinic/* ]] ||
     echo "Case $number is repaired.$([ ! -d solutions ] ||
         echo " make repaired-$number runs the book's repair.")"
-rm -f "build/hints/$name"
 [ "$LESSON" != "lessons/$name.c" ] || {
     next=$(printf '%s\n' lessons/[0-9][0-9]_*.c | sed -n "\\|/$name\.c\$|{n;s|.*/||;s|_.*||p}")
     echo "Next: make ${next:-clinic-01}"

@@ -80,19 +80,8 @@ act() {
 
 # Checks a lesson up to its first miss, and stores the report in $said.
 check() {
-    mkdir -p build/check   # make check-NN may be checking the same lesson
-    said=$(flock -o "build/check/$1.lock" python3 -SB tests/grading/judge.py "$1" "lessons/$1.c" \
-        --form=brief --first 2>&1 </dev/null)
-    case $? in
-    0)
-        passes[$1]=1
-        bash tools/progress.sh "$1" passed
-        rm -f "build/hints/$1" ;;
-    *)
-        unset "passes[$1]"
-        bash tools/progress.sh "$1" begun
-        return 1 ;;
-    esac
+    unset "passes[$1]"
+    said=$(CHECK_FORM=brief bash tools/check.sh "$1" 2>&1) && passes[$1]=1
 }
 
 show() { # show NAME: the report of the last check of that lesson

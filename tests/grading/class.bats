@@ -377,8 +377,8 @@ submission() {
 
 # ---- what a platform gives ----
 
-# zip_of FILE NAME=TEXT...: an archive with these files. NAME=@COUNT: so many bytes; NAME=<PATH: what
-# that file has. With *COUNT behind NAME there are so many files, whose number %d is.
+# zip_of FILE NAME=TEXT...: an archive with these files. NAME=@COUNT: so many bytes; NAME=<PATH:
+# what that file has. With *COUNT behind NAME there are so many files, whose number %d is.
 zip_of() {
     python3 -SB - "$@" <<'END'
 import sys, zipfile
