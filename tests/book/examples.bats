@@ -15,8 +15,11 @@ load ../suite
     assert_success
 }
 
-@test "every server draws its seed" {
+@test "every server draws its seed; Git marks the scripts as executable" {
     local file
+    for file in docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder; do
+        assert [ -x "$file" ]
+    done
     for file in docs/course/{github.yml,gitlab.yml,gradescope/run_autograder,prairielearn/grade.sh}
     do
         # The command may go on in a second line.
@@ -62,16 +65,6 @@ load ../suite
 @test "the image gets neither build/ nor .git, which belong to another machine" {
     run cat .dockerignore
     assert_output $'build\n.git'
-}
-
-# bats test_tags=long
-@test "shellcheck finds nothing in the scripts, which Git marks as executable" {
-    local program files
-    files=(docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder)
-    for file in "${files[@]}"; do assert [ -x "$file" ]; done
-    tool shellcheck
-    run "$program" -x "${files[@]}"
-    assert_output ""
 }
 
 @test "question.sh of PrairieLearn writes for each lesson what the documentation requires" {

@@ -147,18 +147,15 @@ nothing_read() {
     nothing_read "$root/grades"
 }
 
-# made_image: does what the Dockerfile does, except for its FROM
-made_image() {
+@test "PrairieLearn's grade.sh, and a class, in the image that the Dockerfile makes" {
+    local results=$root/grade/results/results.json numbers command number
+    # What the Dockerfile does, except for its FROM.
     a_workbook "$root/workbook"
     sed -zE 's/\\\n//g' docs/course/Dockerfile | sed -nE 's/^RUN //p' >"$root/image.sh"
     in_place "set -e; ONLY=; . /image.sh"
     assert_success
     assert_file_not_exists "$root/workbook/solutions/06_trim.c"
-}
 
-@test "PrairieLearn: grade.sh in the image of the Dockerfile" {
-    local results=$root/grade/results/results.json numbers
-    made_image
     mkdir -p "$root/grade/student"
     cp solutions/06_trim.c "$root/grade/student"
     in_place "/workbook/docs/course/prairielearn/grade.sh 06"
@@ -178,11 +175,7 @@ made_image() {
     no_point "$root/tmp/grade/grade.json"
     assert_equal "$(jq '.score // 0' "$results")" 0
     nothing_read "$root/grade/results" "$root/tmp/grade"
-}
 
-@test "Docker: a class in the image" {
-    local command number
-    made_image
     command=$(sed -nE 's/^# *(make -C .workbook grade-class.*)/\1/p' docs/course/Dockerfile)
     mkdir -p "$root/class/ada"
     # The other student has files of all lessons.
