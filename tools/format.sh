@@ -6,9 +6,9 @@
 #   format.sh where TOOL      prints the program that serves as clang-format, ruff, shellcheck,
 #                             oxlint, codespell, proselint, check-jsonschema or hadolint
 #
-# clang-format gives another form in each version, so it must be the one named here. A tool that is
-# on the machine in that version is used, else the one from PyPI in build/venv (format.txt,
-# prose.txt, examples.txt).
+# clang-format gives another form in each version, so it must be the one that tools/requirements.txt
+# names. A tool that is on the machine in that version is used, else the one from PyPI in
+# build/venv.
 set -eu
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
@@ -16,17 +16,10 @@ known='clang-format|ruff|shellcheck|oxlint|codespell|proselint|check-jsonschema|
 takes "|where;($known)" "$@"
 cd "$(dirname "$0")/.."
 
-where() {
-    local version='' asked=--version program
-    case $1 in
-    clang-format) version=14.0.6 ;;
-    ruff) version=0.12.12 ;;
-    oxlint) version=1.89.0 ;;
-    codespell) version=2.4.3 ;;
-    proselint) version=0.16.0 asked=version ;;
-    check-jsonschema) version=0.39.0 ;;
-    hadolint) version=2.15.1 ;;
-    esac
+where() { # where TOOL: of $version; any version of shellcheck will do
+    local asked=--version program
+    [ "$1" != shellcheck ] || version=''
+    [ "$1" != proselint ] || asked=version
     for program in "$(type -P "$1")" "build/venv/bin/$1"; do
         if [ -x "$program" ] && [[ $("$program" "$asked") == *"$version"* ]]; then
             echo "$program"
@@ -37,12 +30,10 @@ where() {
 }
 
 if [ "${1:-}" = where ]; then
-    case $2 in
-    codespell | proselint) tools=prose ;;
-    check-jsonschema | hadolint) tools=examples ;;
-    *) tools=format ;;
-    esac
-    where "$2" || { bash tools/setup.sh "$tools" >&2 && where "$2"; }
+    read -r group version < <(awk -v tool="$2" '/^# for / { group = $NF }
+        { split($1, entry, "==") }
+        entry[1] ~ "^" tool "(-bin|-py)?$" { print group, entry[2] }' tools/requirements.txt)
+    where "$2" || { bash tools/setup.sh "$group" >&2 && where "$2"; }
     exit
 fi
 
