@@ -45,22 +45,33 @@ static bool is_at_most(size_t value, enum cudaDeviceAttr attribute)
     return device_attribute(attribute, &most) && value <= (size_t)most;
 }
 
+/* Returns whether an array can have this form. Measured (probe-odd-answers.txt, "places"): the form
+ * is looked at before the channels, and the size after them. */
+static bool is_form(struct cudaExtent e, unsigned flags)
+{
+    const bool layered = flags & cudaArrayLayered, cube = flags & cudaArrayCubemap;
+    if (cube && (e.width != e.height || (layered ? e.depth % 6 : e.depth != 6)))
+        return false;
+    return e.width && (!layered || e.depth);
+}
+
 /* Documented (cudaMalloc3DArray): which extents and flags there are, and the greatest. Measured
  * (probe-more-answers.txt, "arrays"): the errors. */
 static bool is_extent(struct cudaExtent e, unsigned flags)
 {
     const bool layered = flags & cudaArrayLayered, cube = flags & cudaArrayCubemap;
-    if (!e.width || (flags & cudaArrayTextureGather && (!e.height || e.depth)))
+    if (flags & cudaArrayTextureGather
+        && (!e.height || e.depth || !is_at_most(e.width, cudaDevAttrMaxTexture2DGatherWidth)
+            || !is_at_most(e.height, cudaDevAttrMaxTexture2DGatherHeight)))
         return false;
     if (cube)
-        return e.width == e.height && (layered ? e.depth && e.depth % 6 == 0 : e.depth == 6)
-            && is_at_most(e.width, cudaDevAttrMaxTextureCubemapWidth)
+        return is_at_most(e.width, cudaDevAttrMaxTextureCubemapWidth)
             && is_at_most(e.depth, cudaDevAttrMaxTextureCubemapLayeredLayers);
     if (layered && !e.height)
-        return e.depth && is_at_most(e.width, cudaDevAttrMaxTexture1DLayeredWidth)
+        return is_at_most(e.width, cudaDevAttrMaxTexture1DLayeredWidth)
             && is_at_most(e.depth, cudaDevAttrMaxTexture1DLayeredLayers);
     if (layered)
-        return e.depth && is_at_most(e.width, cudaDevAttrMaxTexture2DLayeredWidth)
+        return is_at_most(e.width, cudaDevAttrMaxTexture2DLayeredWidth)
             && is_at_most(e.height, cudaDevAttrMaxTexture2DLayeredHeight)
             && is_at_most(e.depth, cudaDevAttrMaxTexture2DLayeredLayers);
     if (e.depth)
@@ -90,7 +101,7 @@ cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *handle,
                       .element = array_element_bytes(desc),
                       .rows = extent.height ? extent.height : 1,
                       .slices = extent.depth ? extent.depth : 1};
-    if (flags & ~known || !is_extent(extent, flags))
+    if (!is_form(extent, flags))
         return cudaErrorInvalidValue;
     if (!a.element && desc->f > cudaChannelFormatKindNone)
         diag("arrays of compressed and normalized formats are not simulated: %s returns "
@@ -98,6 +109,8 @@ cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *handle,
              call->origin.call);
     if (!a.element)
         return cudaErrorInvalidChannelDescriptor;
+    if (flags & ~known || !is_extent(extent, flags))
+        return cudaErrorInvalidValue;
     a.row = extent.width * a.element;
     a.pitch = round_up(a.row, ROW_ALIGNMENT);
     a.slice = a.pitch * a.rows;

@@ -205,14 +205,15 @@ cudaError_t do_cudaDeviceReset(struct call *call)
 }
 
 /* Needs the lock. Flags tell a real host how to wait. Here they have no effect (assumed), but
- * invalid ones are rejected (measured: probe-answers.txt). */
+ * invalid ones are rejected (measured: probe-answers.txt, and probe-odd-answers.txt, "flags"). */
 static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
 {
-    if (wanted & ~(unsigned)cudaDeviceMask)
+    const unsigned schedule = wanted & cudaDeviceScheduleMask, unnamed = 0x60;
+    if (wanted & ~(unsigned)cudaDeviceMask || schedule & (schedule - 1))
         return cudaErrorInvalidValue;
-    device_flags = wanted | cudaDeviceMapHost;
+    device_flags = (wanted & ~unnamed) | cudaDeviceMapHost;
     return cudaSuccess;
 }
 
@@ -243,14 +244,20 @@ cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
     return cudaSuccess;
 }
 
-/* Measured (probe-answers.txt, "limit"): the error for an unknown limit. */
+/* Measured (probe-odd-answers.txt, "limits"): the errors for a limit that is none, for one that an
+ * H200 does not have, and for setting one that cannot be set. */
+static cudaError_t check_limit(enum cudaLimit limit)
+{
+    return (unsigned)limit >= LIMITS ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit;
+}
+
 cudaError_t do_cudaDeviceGetLimit(struct call *call, size_t *value, enum cudaLimit limit)
 {
     line_signed(&call->line, "limit", (int64_t)limit);
     if (!value)
         return cudaErrorInvalidValue;
     if (!device_limit(device_current(), (int)limit, value))
-        return cudaErrorUnsupportedLimit;
+        return check_limit(limit);
     line_number(&call->line, "value", *value);
     return cudaSuccess;
 }
@@ -259,7 +266,12 @@ cudaError_t do_cudaDeviceSetLimit(struct call *call, enum cudaLimit limit, size_
 {
     line_signed(&call->line, "limit", (int64_t)limit);
     line_number(&call->line, "value", value);
-    return device_set_limit(device_current(), (int)limit, value);
+    size_t before;
+    cudaError_t e = device_set_limit(device_current(), (int)limit, value);
+    if (e != cudaErrorUnsupportedLimit)
+        return e;
+    return device_limit(device_current(), (int)limit, &before) ? cudaErrorNotPermitted
+                                                               : check_limit(limit);
 }
 
 /* ---- peers ---- */
@@ -353,10 +365,10 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
             checker_access_granted(call, memory_heap(peerDevice), device);
         return device_sticky_error;
     }
-    if (flags)
-        return cudaErrorInvalidValue;
     if (!device_exists(peerDevice))
         return cudaErrorInvalidDevice;
+    if (flags)
+        return cudaErrorInvalidValue;
     /* Documented for this call. Disabling only says that the access is not enabled. For both, a
      * device is no peer of itself (measured: probe-peer-calls.txt, "access_codes"). */
     if (!settings_reaches(device, peerDevice))

@@ -138,14 +138,14 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
 {
     struct task *t = &a->task;
     uint32_t peer_rights = 0;
-    if (!bytes || (count && !list))
+    if (count && !list)
         return cudaErrorInvalidValue;
     /* Measured (probe-graph-nodes.txt, "children"). */
     if (a->g->parent && !a->g->is_body)
         return cudaErrorNotSupported;
     cudaError_t e = check_alloc_location(props);
-    if (e)
-        return e;
+    if (e || !bytes)
+        return e ? e : cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         if (list[i].location.type != cudaMemLocationTypeDevice
             || !device_exists(list[i].location.id))
@@ -224,9 +224,11 @@ cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node
 
 /* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes cannot be copied. It can
  * be moved into a parent, once, while it has no executable graph. Assumed: any other graph can be
- * moved too, but not into itself. Documented, and measured (kernels-conditional.txt): one with
+ * moved too, but not into itself. Measured (probe-odd-answers.txt, "itself"): a copy of it there
+ * ends the program. Documented, and measured (kernels-conditional.txt): one with
  * conditional nodes can be neither. */
-static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
+static cudaError_t check_child(const struct call *call, const struct graph *parent,
+                               const struct graph *child, bool moves)
 {
     if (!child || child->capturing)
         return cudaErrorInvalidValue;
@@ -237,6 +239,10 @@ static cudaError_t check_child(const struct graph *parent, const struct graph *c
     for (const struct graph *g = parent; moves && g; g = g->parent)
         if (g == child)
             return cudaErrorInvalidValue;
+    if (parent == child)
+        call_stop(call, HAZARD_BAD_HANDLE,
+                  "the graph is added to itself. A real driver dies of SIGSEGV here.\n"
+                  "  To do:     add a copy of it, which cudaGraphClone makes.");
     return moves && child->parent ? cudaErrorInvalidValue : cudaSuccess;
 }
 
@@ -253,7 +259,7 @@ static struct graph *child_of(struct call *call, cudaGraph_t handle)
 static cudaError_t end_add_child(struct call *call, struct new_node *a, struct graph *child,
                                  bool moves, cudaGraphNode_t *node)
 {
-    cudaError_t e = check_child(a->g, child, moves);
+    cudaError_t e = check_child(call, a->g, child, moves);
     struct graph *own = e || moves ? child : graph_clone(child);
     a->task.kind = TASK_CHILD;
     e = end_add_node(call, a, e, node);

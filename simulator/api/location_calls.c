@@ -79,11 +79,13 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
                                  unsigned int flags)
 {
     line_number(&call->line, "bytes", bytes);
-    if (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    if (!pointer)
         return cudaErrorInvalidValue;
     *pointer = NULL;
-    if (!bytes)
+    if (!bytes) /* Measured (probe-odd-answers.txt, "host_memory"): whatever the flags are. */
         return cudaSuccess;
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
+        return cudaErrorInvalidValue;
     struct range *r = memory_allocate_managed(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;
@@ -157,11 +159,14 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
                                     cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    if (!bytes || flags || !is_managed(call, pointer, bytes))
-        return cudaErrorInvalidValue;
     cudaError_t e = check_location(&location);
-    if (e)
+    if (!pointer || !bytes || flags)
+        return cudaErrorInvalidValue;
+    /* Measured (probe-odd-answers.txt, "places"): this comes before what the address is. */
+    if (e == cudaErrorInvalidDevice)
         return e;
+    if (e || !is_managed(call, pointer, bytes))
+        return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
@@ -203,16 +208,22 @@ cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, 
 
 /* Assumed: advice is kept for cudaMemRangeGetAttribute and has no other effect. Measured
  * (probe-pools.txt, "managed"): the location must exist, even if the advice needs none; otherwise
- * cudaErrorInvalidValue. */
+ * cudaErrorInvalidValue. Measured (probe-odd-answers.txt, "advice"): with a node of the host, the
+ * address does not matter, and access by it is refused. */
 cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t bytes,
                              enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
+    const bool by_node = location.type == cudaMemLocationTypeHostNuma
+                      || location.type == cudaMemLocationTypeHostNumaCurrent;
+    const bool is_access =
+        advice == cudaMemAdviseSetAccessedBy || advice == cudaMemAdviseUnsetAccessedBy;
+    const bool needs_place = !by_node || advice == cudaMemAdviseSetPreferredLocation;
     line_number(&call->line, "bytes", bytes);
-    if (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
-        || !is_managed(call, pointer, bytes))
+    if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
+        || (by_node && is_access) || (needs_place && check_location(&location)))
         return cudaErrorInvalidValue;
-    if (check_location(&location))
-        return cudaErrorInvalidValue;
+    if (!bytes || !is_managed(call, pointer, bytes))
+        return by_node ? cudaSuccess : cudaErrorInvalidValue;
     struct address_info a = memory_find(pointer);
     managed_advice_change(a.range->id, pointer, bytes, set_advice,
                           &(struct advised){advice, location});

@@ -184,11 +184,13 @@ cudaError_t do_cudaHostAlloc(struct call *call, void **pointer, size_t bytes, un
 {
     unsigned valid_flags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     line_number(&call->line, "bytes", bytes);
-    if (!pointer || flags & ~valid_flags)
+    if (!pointer)
         return cudaErrorInvalidValue;
     *pointer = NULL;
-    if (!bytes)
+    if (!bytes) /* Measured (probe-odd-answers.txt, "host_memory"): whatever the flags are. */
         return cudaSuccess;
+    if (flags & ~valid_flags)
+        return cudaErrorInvalidValue;
     /* cudaHostGetFlags always reports mapped (measured: probe-answers.txt, "memory"). */
     struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
@@ -231,7 +233,8 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
 }
 
 /* Rejects a range that wraps, partly registered memory, pinned memory, device memory, and addresses
- * without memory (measured: probe-misuse.txt, "registered"). */
+ * without memory (measured: probe-misuse.txt, "registered"), and ordinary memory as that of a
+ * device for input and output (measured: probe-odd-answers.txt, "host_memory"). */
 cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, unsigned int flags)
 {
     if (!pointer || !bytes || flags & ~15u || bytes > UINTPTR_MAX - (uintptr_t)pointer)
@@ -239,9 +242,11 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     struct pinned *pinned = pinned_within(pointer, bytes);
     if (pinned && pinned->registered)
         return cudaErrorHostMemoryAlreadyRegistered;
-    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !memory_host_has(pointer, bytes))
+    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || flags & cudaHostRegisterIoMemory
+        || !memory_host_has(pointer, bytes))
         return cudaErrorInvalidValue;
-    struct pinned *p = pinned_register(pointer, bytes, flags | cudaHostRegisterMapped);
+    struct pinned *p = pinned_register(
+        pointer, bytes, (flags & ~(unsigned)cudaHostRegisterReadOnly) | cudaHostRegisterMapped);
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
@@ -269,18 +274,20 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
 cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *host,
                                         unsigned int flags)
 {
-    if (!device || flags || memory_find(host).kind != ADDRESS_PINNED)
+    if (!device || !host)
         return cudaErrorInvalidValue;
-    *device = host;
-    return cudaSuccess;
+    *device = flags || memory_find(host).kind != ADDRESS_PINNED ? NULL : host;
+    return *device ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *host)
 {
     struct address_info a = memory_find(host);
-    if (!flags || a.kind != ADDRESS_PINNED)
+    /* Measured (probe-odd-answers.txt, "host_memory"). */
+    const bool is_managed = a.kind == ADDRESS_ALLOCATED && a.heap->host_visible && !a.pool;
+    if (!flags || (a.kind != ADDRESS_PINNED && !is_managed))
         return cudaErrorInvalidValue;
-    *flags = a.pinned->flags;
+    *flags = is_managed ? cudaHostAllocMapped : a.pinned->flags;
     return cudaSuccess;
 }
 

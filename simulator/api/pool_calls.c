@@ -181,10 +181,14 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
     bool managed = props->allocType == cudaMemAllocationTypeManaged;
     if (props->handleTypes && (managed || props->location.type == cudaMemLocationTypeHost))
         return cudaErrorInvalidValue;
-    if (managed && props->maxSize)
+    if (managed && (props->maxSize || props->usage))
         return cudaErrorInvalidValue;
+    /* Measured (probe-odd-answers.txt, "places"), for a node of the host. */
+    if (props->maxSize == SIZE_MAX && props->location.type != cudaMemLocationTypeDevice)
+        return cudaSuccess;
     /* Measured for 1 << 50 bytes (probe-answers.txt, "pools"). */
-    return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;
+    return props->maxSize > settings.memory ? cudaErrorMemoryAllocation
+                                                            : cudaSuccess;
 }
 
 cudaError_t do_cudaMemPoolCreate(struct call *call, cudaMemPool_t *pool,
@@ -404,16 +408,19 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
 }
 
 /* Checks one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type
- * in a device's own pool: probe-outsiders-peers.txt, "answers"). */
+ * in a device's own pool: probe-outsiders-peers.txt, "answers"; and what comes first:
+ * probe-odd-answers.txt, "places"). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
     if (!host && d->location.type != cudaMemLocationTypeDevice)
         return pool_is_host_memory(p) || pool_is_managed(p) ? cudaErrorInvalidValue
                                                             : cudaErrorNotSupported;
+    if (d->flags == cudaMemAccessFlagsProtRead)
+        return cudaErrorNotSupported;
     if (!host && !device_exists(d->location.id))
         return cudaErrorInvalidDevice;
-    if (d->flags == cudaMemAccessFlagsProtRead)
+    if (host && !pool_is_host_memory(p) && !pool_is_managed(p))
         return cudaErrorNotSupported;
     if (!grants && d->flags != cudaMemAccessFlagsProtNone)
         return cudaErrorInvalidValue;
@@ -423,8 +430,6 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
     /* The host keeps access to its own memory. */
     if (pool_is_host_memory(p))
         return host && !grants ? cudaErrorNotSupported : cudaSuccess;
-    if (host)
-        return cudaErrorNotSupported;
     /* A device keeps access to its own memory. */
     if (d->location.id == p->device)
         return grants ? cudaSuccess : cudaErrorInvalidDevice;

@@ -45,6 +45,8 @@ cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *fr
 {
     struct rows r;
     cudaError_t e = copy_rows(to_pitch, from_pitch, width, height, &r);
+    if (e == cudaErrorInvalidValue && (unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection; /* Measured (probe-odd-answers.txt, "places"). */
     if (e)
         return e;
     line_rows(&call->line, r);

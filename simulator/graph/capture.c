@@ -435,6 +435,9 @@ cudaError_t capture_or_record(struct call *call, struct event *e, struct stream 
         event_record(e, s);
         return cudaSuccess;
     }
+    /* Measured (probe-odd-answers.txt, "graphs"). */
+    if (e->remote)
+        return cudaErrorStreamCaptureUnsupported;
     if (external) {
         capture_add(call, s, &(struct task){.kind = TASK_RECORD, .event = e->handle});
         return cudaSuccess;

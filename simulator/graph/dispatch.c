@@ -49,6 +49,9 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
     /* Assumed: overlapping rows are rejected, as by cudaMemset2D. */
     if (width > SIZE_MAX / element / height || (height > 1 && pitch < width * element))
         return cudaErrorInvalidValue;
+    /* Measured (probe-odd-answers.txt, "graphs"). */
+    if ((uintptr_t)to % element || (height > 1 && pitch % element))
+        return cudaErrorInvalidValue;
     *t = (struct task){.kind = TASK_MEMSET,
                        .device = t->device,
                        .to = to,

@@ -130,7 +130,7 @@ struct graph {
     bool has_memory_nodes;
     /* A capture is adding nodes to the graph. */
     bool capturing;
-    /* An executable graph exists. Maintained only for graphs with memory or conditional nodes. */
+    /* The one executable graph of a graph with memory or conditional nodes exists. */
     bool instantiated;
 };
 

@@ -125,7 +125,8 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
     }
     x->branch_count = layout.count;
     x->handle = handle_new(HANDLE_GRAPH_EXEC, x);
-    g->instantiated = true;
+    x->is_the_only_one = g->has_memory_nodes || graph_has_conditionals(g);
+    g->instantiated |= x->is_the_only_one;
     os_free(layout.tails);
     return x;
 }
@@ -221,7 +222,7 @@ void graph_exec_destroy(struct graph_exec *x)
 {
     NEEDS_LOCK();
     struct graph *g = handle_object(HANDLE_GRAPH, x->graph_handle);
-    if (g)
+    if (g && x->is_the_only_one)
         g->instantiated = false;
     handle_retire(HANDLE_GRAPH_EXEC, x->handle);
     for (size_t i = 0; i < x->count; i++) {

@@ -43,6 +43,9 @@ struct graph_exec {
     void *handle;
     /* The handle of the graph, which may have been destroyed. */
     void *graph_handle;
+    /* The graph had memory or conditional nodes, so it may have no other one (measured:
+     * probe-odd-answers.txt, "graphs": nodes of before count). */
+    bool is_the_only_one;
     unsigned long long flags;
     /* The number of the call that instantiated the graph, and the device that was current then. */
     uint32_t made_by;

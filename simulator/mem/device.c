@@ -11,8 +11,6 @@
  * 149553283072 of 150109880320 bytes free after one cudaMalloc of 1 MiB, which takes 2 MiB. */
 #define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
 
-#define LIMITS 8
-
 /* Needs the lock. Invariant: used_bytes is the sum of what all heaps of the device have mapped, and
  * never exceeds usable(). */
 static struct {
@@ -24,8 +22,9 @@ static struct {
     unsigned limits_set;
 } devices[MAX_DEVICES];
 
-/* Measured (probe-answers.txt, "limit"): the first values on an H200; 0 is no limit. The last one
- * has no name in the header. */
+/* Measured (probe-answers.txt, "limit"; probe-odd-answers.txt, "limits"): the first values on an
+ * H200. NO_LIMIT is a limit that it does not have. The last three have no name in the header. */
+#define NO_LIMIT SIZE_MAX
 static const size_t first_limits[LIMITS] = {
     [cudaLimitStackSize] = 1024,
     [cudaLimitPrintfFifoSize] = 8650752,
@@ -33,7 +32,10 @@ static const size_t first_limits[LIMITS] = {
     [cudaLimitDevRuntimePendingLaunchCount] = 2048,
     [cudaLimitMaxL2FetchGranularity] = 64,
     [cudaLimitPersistingL2CacheSize] = 11796480,
-    232448,
+    [cudaLimitDevRuntimeSyncDepth] = NO_LIMIT,
+    [7] = 232448,
+    [8] = 0,
+    [9] = NO_LIMIT,
 };
 
 static size_t usable(void)
@@ -112,7 +114,7 @@ static const struct attribute {
 bool device_limit(int device, int limit, size_t *value)
 {
     NEEDS_LOCK();
-    if (limit < 0 || limit >= LIMITS || !first_limits[limit])
+    if (limit < 0 || limit >= LIMITS || first_limits[limit] == NO_LIMIT)
         return false;
     bool is_set = devices[device].limits_set >> limit & 1;
     *value = is_set ? devices[device].limits[limit] : first_limits[limit];

@@ -31,6 +31,8 @@ struct last_reset {
 void device_reset(int device, struct last_reset newest);
 const struct last_reset *device_last_reset(int device);
 
+/* The limits that CUDA has a number for. */
+enum { LIMITS = 10 };
 /* Get and set a limit of a device. False: it does not exist or cannot have this value. */
 bool device_limit(int device, int limit, size_t *value);
 cudaError_t device_set_limit(int device, int limit, size_t value);

@@ -318,8 +318,8 @@ static uint8_t number_type(struct word w)
 }
 
 /* Documented: .ftz applies to f32 values before and after the conversion, even to an integer, and
- * rounds such a number to no integer but 0. Measured (tests/unit/instructions.c, on an
- * H200): not before one to an f16. */
+ * rounds such a number to no integer but 0. Measured (kernels-instructions.txt): it does not apply
+ * before a conversion to f16. */
 static uint32_t flush_source(struct decoder *d, uint32_t a)
 {
     static const struct modifiers flush = {.types = {{"f32", 3}}, .flush = true};

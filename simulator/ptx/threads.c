@@ -206,7 +206,7 @@ uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsign
     case 11: return s->grid.z;
     case 12: return l;
     case 13: return warp;
-    /* Measured (tests/unit/instructions.c, on an H200): what a multiprocessor can run. */
+    /* Measured (kernels-instructions.txt): what a multiprocessor can run. */
     case 14: return 64;
     case 15: return (uint32_t)(b->number % 132);
     case 16: return 132;

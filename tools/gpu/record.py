@@ -742,7 +742,7 @@ def kernels(part):
         part.complain("nvcc was not found, or the simulated device could not be built.")
         return ""
 
-    def row(name, source, architecture):
+    def row(name, source, architecture, *arguments):
         program = (part.folder / name).resolve()
         options = ["-cudart=shared", "-fmad=false", "-Xcompiler", "-ffp-contract=off"]
         # Options of its own, which link device code, and so need the GPU's.
@@ -754,8 +754,9 @@ def kernels(part):
         if made.status:
             part.complain(name, "was not compiled.")
             return [name, "was not compiled", ""]
-        simulated = part.run(f"{name}.simulated", [program], **library)
-        same = yes(part.run(f"{name}.gpu", [program]).out == simulated.out)
+        command = [program, *arguments]
+        simulated = part.run(f"{name}.simulated", command, **library, SIM_CHECK="no-race")
+        same = yes(part.run(f"{name}.gpu", command).out == simulated.out)
         if same == "no":
             part.complain(name, "prints something else on the GPU.")
         return [name, same, simulated.last_line()]
@@ -772,9 +773,12 @@ def kernels(part):
     newer = ("variety", "conditional", "textures", "texture_words", "launches")
     named = [UNITS / f"kernels/{name}.cu" for name in ("features", *newer)]
     named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
+    named += [UNITS / "instructions.c"]
 
     def program(file):
-        return row(file.stem, file, 90 if file.stem in newer else 75)
+        is_list = file.suffix == ".c"
+        architecture = 90 if file.stem in newer or is_list else 75
+        return row(file.stem, file, architecture, *(["values"] if is_list else []))
 
     jobs = os.cpu_count()
     rows = part.at_a_time(program, named, jobs)

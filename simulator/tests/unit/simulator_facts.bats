@@ -11,6 +11,7 @@ PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-c
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
 PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual})
+PROBES+=(probe-odd-answers)
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/facts/walks \
@@ -119,7 +120,7 @@ END
 
 @test "probe: arrays, textures, modules, launches, limits, nodes, and captures of both APIs" {
     # A fault, and an image that cannot run here, are no reason for an exit status of 4.
-    SIM_KERNELS=run:allow ask more-answers
+    SIM_KERNELS=run:allow ask more-answers '' 's/^rc 3$/rc 139/'
 }
 
 # Which GPUs a copy between two names says nothing about who needs access to virtual memory.
@@ -266,6 +267,11 @@ under_schedules() {
 }
 
 # Where a driver crashes, the simulated device ends with 3 and a sentence.
+@test "probe: odd arguments, and a graph that is added to itself" {
+    ask odd-answers '' 's/^rc 3$/rc 139/'
+    said "hazard: bad handle.*dies of SIGSEGV here" "^rc 139"
+}
+
 @test "probe: copies in rows that reach beyond their memory" {
     ask endless '' 's/^rc 3$/rc 139/'
     said "hazard: rows without end.*dies of SIGSEGV here" "^rc 139"
