@@ -52,7 +52,8 @@ run.journal               class Journal below: its calls by name, by field, by p
 run.lines, run.line(TEXT) what it printed, and the first line that has this text
 run.answer(QUESTION)      what the harness printed behind "QUESTION = "
 run.wrong({QUESTION: ANSWER})
-                          a sentence about the first answer that is not as given here, else ""
+                          a sentence about the first answer that is not as given here, else ""; with
+                          the size of a segment behind it, also by how many segments it is wrong
 
 What is demanded of a whole run. These miss by themselves.
 
@@ -495,9 +496,9 @@ class Run:
         """The first answer to a question, else "nothing"."""
         return (self.answers.get(question) or ["nothing"])[0]
 
-    def wrong(self, wanted):
+    def wrong(self, wanted, segment=0):
         """Of {question: answer}: a sentence about the first that was not answered so, and once.
-        "" when all are right."""
+        "" when all are right. With a segment: in which way a number of MiB is wrong."""
         for question, answer in wanted.items():
             got = self.answers.get(question, [])
             if not got:
@@ -505,7 +506,8 @@ class Run:
             if len(got) > 1:
                 return f"{question} was answered several times: {visible(', '.join(got))}."
             if got != [str(answer)]:
-                return f"{question} returned {visible(got[0])} instead of {answer}."
+                more = segments_off(got[0], answer, segment) if segment else ""
+                return f"{question} returned {visible(got[0])} instead of {answer}.{more}"
         return ""
 
     def expect_return(self):
@@ -545,6 +547,18 @@ class Run:
                 gone = set(lines.ok(destroy).column(kind))
                 found += [x for x in lines.ok(*calls) if x[kind] not in gone]
         return found
+
+
+def segments_off(got, right, segment):
+    """A sentence about a wrong number of MiB, which should have been one of whole segments."""
+    if not got.isdigit():
+        return ""
+    if int(got) and int(got) * segment == right:
+        return " That is how many segments they are: multiply by their size."
+    if int(got) % segment:
+        return f" That is no number of whole segments of {segment} MiB."
+    off = (int(got) - right) // segment
+    return f" That is {abs(off)} segment{'s' * (abs(off) > 1)} too {'many' if off > 0 else 'few'}."
 
 
 def most_frequent(path):
@@ -620,6 +634,14 @@ def stopped_words(run):
     return (f" {words}" if words else "") + often
 
 
+def only_reads(run):
+    """A sentence about a program that was stopped in its own lines, and in no call."""
+    places = re.findall(STOPPED, run.errors)
+    if not places or any(call for call, _ in places):
+        return ""
+    return " A loop that only reads memory is no wait: a call waits, or asks the device."
+
+
 def flood_words(run):
     most = 1024 * Place.journal_kilobytes
     long = [path for path in run.files if path.stat().st_size > most]
@@ -655,7 +677,7 @@ def why_not_judged(run):
     seconds = Place().seconds
     by = {
         "time": f"The program did not end within {seconds} seconds and was stopped"
-        f"{stopped_words(run)}: is there a loop or a wait that never ends?",
+        f"{stopped_words(run)}: is there a loop or a wait that never ends?{only_reads(run)}",
         "memory": "The program needed more than 2 GiB of memory and was stopped: is there a loop "
         "that allocates host memory?",
         "journal": "The journal of the run is not the one that the simulated device wrote. A "
@@ -672,7 +694,7 @@ def why_not_judged(run):
 def why_ended(run, hazards):
     """What a run died of in which the check called the student's functions, else ""."""
     if run.ended == "time":
-        return f"it did not end, and was stopped{stopped_words(run)}."
+        return f"it did not end, and was stopped{stopped_words(run)}.{only_reads(run)}"
     if run.ended == "flood":
         return f"it did not end: it {flood_words(run)}"
     if run.ended:
@@ -689,6 +711,15 @@ def why_ended(run, hazards):
     said = [line for line in run.errors.splitlines() if not line.startswith(" ")]
     more = f" and said: {visible(said[0]).rstrip('.')}" if said else ""
     return f"it ended with status {run.status}{more}." if run.status else ""
+
+
+def unset(run):
+    """A sentence about a call that may have failed because main did not run before."""
+    touched = re.search(TOUCHED, run.errors)
+    null = touched and re.fullmatch(r"\(nil\)|0x[0-9a-f]{1,3}", touched[1])
+    if null or "cudaErrorInvalidResourceHandle" in run.errors:
+        return " The check does not call main: a variable that main sets is 0 there."
+    return ""
 
 
 # ---- the check of one file ----
@@ -976,7 +1007,7 @@ class Check:
         why = why_ended(run, hazards)
         if why:
             self.died = self.died or run.ended == "time"
-            lines = [f"Happened: called by the check, {why}"]
+            lines = [f"Happened: called by the check, {why}{unset(run)}"]
             lines += [f"Expected: {one_line(sentence)}"] * special
             run.early, run.told = Miss(*lines, run=run), self.told
             if not early or self.died:  # the other rules do not say how a program died

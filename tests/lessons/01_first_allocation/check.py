@@ -193,6 +193,8 @@ def test_numbers(check):
         values = [call and call["value"] for call in calls.values()]
         added = sum(own.ok("launch_add").column("value"))  # in several steps
         if values != [first, more] and (values[0], added) != (first, more):
+            if None in values:
+                run.expect_return()
             words = [
                 f"{name} was given {call['value']}" if call else f"{name} was not called"
                 for name, call in calls.items()
