@@ -110,6 +110,11 @@ def test_freed(check):
         miss(f"""every allocation is freed, even if its pool has been destroyed, because destroying
             a pool does not free its live allocations.
             Happened: {len(frees)} of {len(allocations)} allocations were freed.""")
+    called = asked(check, hazards=True)[1].journal
+    if called.allocations.of(called.frees) != called.allocations:
+        miss(f"""empty_pool frees what it has used, whoever calls it.
+            Happened: called by the check with {len(called.allocations)} allocations, it freed
+            {len(called.frees)}.""")
     expect_narrow_wait(
         journal.before(journal.copies.last),
         """the host waits for the stream that copies (cudaStreamSynchronize), as at the start.""",
@@ -124,7 +129,7 @@ def test_live(check):
     destroyed = journal.ok("cudaMemPoolDestroy")
     if len(destroyed) != 2:
         miss(f"""each of the two pools is destroyed once, with cudaMemPoolDestroy.
-            Happened: {len(destroyed)} were destroyed.""")
+            Happened: {len(destroyed)} of 2 were destroyed.""")
     last = in_second(journal)
     early = journal.frees.before(destroyed[1]).of(last)
     if early:

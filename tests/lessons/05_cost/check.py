@@ -1,6 +1,15 @@
 """Lesson 05: a pool that keeps its memory, and requests that wait for no other stream."""
 
-from check import ALLOCATE, MIB, expect_no_asking, line_of, line_of_report, met_by_starter, miss
+from check import (
+    ALLOCATE,
+    MIB,
+    expect_no_asking,
+    failed_call,
+    line_of,
+    line_of_report,
+    met_by_starter,
+    miss,
+)
 
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
 MOST = 1100  # ask.h has room for as many answers
@@ -28,7 +37,7 @@ def test_keeps(check):
             Happened: on a device with {gib} GiB, nearly all of it in one allocation, a
             synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""")
     other = check.last.answer("threshold of another pool")
-    if other != str(2**64 - 1):
+    if not other.isdigit() or int(other) < gib << 30:
         miss(f"""{KEEPS}
             Happened: the check gave it a pool of its own, and after the call the threshold of that
             pool is {other} bytes.""")
@@ -40,13 +49,13 @@ def test_loops(check):
     journal = run.journal
     loops = journal.part(None, journal.ok("cudaMallocHost").first)
     pairs = [len(loops.ok(name)) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
-    if pairs != [9 * 501, 9 * 501, 3 * 501]:
+    if any(number < wanted for number, wanted in zip(pairs, (9 * 501, 9 * 501, 3 * 501))):
         if not given_answers(journal):  # the program ended before that
             check.after(test_keeps)
         run.expect_return()
         miss("""print_costs makes 501 pairs of each size in each of its four ways, as in the
             starter.
-            Happened: its loops made another number of allocations or frees.""")
+            Happened: its loops made fewer allocations or frees.""")
     returned = len(journal.where(did="release", why="synchronization"))
     if returned < 3 * 501:
         miss(f"""in the way "pool, default, synchronized each time", the host synchronizes after
@@ -103,9 +112,10 @@ def test_no_other_stream(check):
 
 def test_from_the_pool(check):
     check.after(test_no_other_stream)
-    calls = asked(check)
-    made = {x["allocation"]: x["call"] for x in calls if "Malloc" in x["call"]}
-    fills = [made.get(x["allocation"]) for x in calls.where(call="launch_fill")]
+    fills = asked(check).where(call="launch_fill")
+    made = check.last.journal.that(lambda x: "alloc" in x.get("call", "").lower())
+    # One call may keep memory for the next.
+    fills = [(made.of(x).last or {"call": "elsewhere"})["call"] for x in fills]
     other = [call for call in fills if call not in ALLOCATE]
     if other:
         miss(f"""serve takes the memory for its requests from the pool (cudaMallocAsync), which
@@ -168,10 +178,15 @@ def test_device(check):
         miss(f"{REQUEST} Happened: the program ended before it called serve.")
     answers = answers["allocation"]
     missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB, answers)]
+    if missing and (failed := failed_call(check.last.errors)):
+        miss(f"""{REQUEST} Its memory is freed after that.
+            Happened: the program ended in request {missing[0]}: {failed}.""")
     if missing:
         fills = calls.where(call="launch_fill", bytes=4 * MIB)
         filled = {i for i in fills.column("value") if i in range(16)}
         copied = sum(is_answered(calls, i, 4 * MIB) for i in missing)
+        if copied:
+            check.after(test_no_other_stream, test_once)  # where a copy goes decides who waits
         elsewhere = f"{copied} copies of these ints went to other memory of the host. "
         miss(f"""{REQUEST}
             Happened: {elsewhere * (copied > 0)}{len(filled)} of 16 requests filled {4 * MIB} bytes
