@@ -124,6 +124,7 @@ def keeps_what_is_needed(check, journal, segment):
             Happened: {happened}""")
     needs = f"phase 2 needs {mib(size)}"
     if taken["from"] == "new":
+        check.after(test_pending)
         miss(f"""phase 2 finds its memory in the pool: the trim keeps what phase 2 needs, in bytes,
             whatever the argument of the program is.
             Happened: {needs}, and the pool grew. B{happened[1:]}""")

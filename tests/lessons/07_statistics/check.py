@@ -18,7 +18,7 @@ def refused(journal):
 
 
 def ask_need(check):
-    live, before = check.draw("live", 2, 500), check.draw("before", 4000, 9000)
+    live, before = check.draw("live", 4100, 9000), check.draw("before", 9100, 20000)
     size, more = check.draw("size", 40, 900), check.draw("more", 1, 500)
     more += (size + more) % 32 == 0  # a phase that no whole number of segments is the need of
     return live, before, size, more, check.ask(ASKED, "need", live, before, size, more)
@@ -42,6 +42,9 @@ def why_wrong(got, live, before, size, more, read):
     if got == size + more:
         return """phase_need returns the need to the byte. used_mib of workbook.h counts whole
             MiB: pool_get has the figure in bytes."""
+    if got % 4096 == (size + more) % 4096:
+        return """the figures of a pool are numbers of 8 bytes (uint64_t). An int counts less than
+            2 GiB, and an unsigned int less than 4 GiB."""
     return """phase_need returns the most that the allocations of the phase used at one time,
         whichever phase it runs: reset the watermark UsedMemHigh before the phase, and read it after
         the phase."""
@@ -58,7 +61,10 @@ def expect_need(run, live, before, size, more):
     need = (size + more) * MIB + 1024
     if number != need:
         read = read_figures(run)
-        miss(f"""{why_wrong(number // MIB, live, before, size, more, read)}
+        why = why_wrong(number // MIB, live, before, size, more, read)
+        if number == need // MIB:
+            why = "phase_need returns bytes, and not MiB."
+        miss(f"""{why}
             Happened: {question} returned {number} bytes instead of {need} bytes. The figures that
             were read: {", ".join(read)}.""")
 
