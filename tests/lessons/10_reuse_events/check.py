@@ -2,7 +2,7 @@
 
 import re
 
-from check import COPY, MIB, RECORD, Journal, met_by_starter, miss
+from check import COPY, MIB, RECORD, Journal, line_of, met_by_starter, miss
 
 CALLED = """pipeline(rounds, mib, pool, results, reserved) and the streams load, work and store as
     they were at the start, and a pipeline that ends without an error."""
@@ -88,6 +88,8 @@ def test_streams(check):
     line = own_pipeline(check)
     streams = line.streams()
     used = set().union(*streams.values())
+    if not all(streams.values()) and line.journal.hazards:
+        check.after(test_ordered)  # the program ended there
     if not all(streams.values()) or not len(used) == 3 == sum(map(len, streams.values())):
         found = [f"{name}: {len(x)} stream{'s' * (len(x) != 1)}" for name, x in streams.items()]
         miss(f"""three stages in three streams, the same in each round: launch_fill in load,
@@ -334,9 +336,15 @@ def why_early(lines, add, free):
     """What does not put a free in the stream `free` after the work of the stream `add`."""
     records = lines.records.where(stream=add["stream"]).after(add)
     if not records:
-        return "No event was recorded in the other stream."
+        stray = lines.records.after(add).first
+        own = stray and stray["stream"] == free["stream"]
+        where = "that frees" if own else "that free_shared was not given"
+        stray = f" An event{line_of(stray)} was recorded in the stream {where}." if stray else ""
+        return f"No event was recorded in the other stream.{stray}"
     waits = lines.ok("cudaStreamWaitEvent").where(event=records[0]["event"])
-    waits = waits.where(stream=free["stream"]).after(records[0])
+    waits = waits.where(stream=free["stream"])
+    if early := waits.before(records[0]).first:
+        return f"The wait{line_of(early)} comes before the record, so it waits for nothing."
     if not waits:
         return "The stream that frees did not wait for the event that was recorded in the other."
     return "The stream that frees waited for the event of the other after the free."
