@@ -11,14 +11,7 @@
 
     // ---- what is on the page ----
 
-    const make = (tag, properties = {}, ...children) => {
-        const node = document.createElement(tag);
-        for (const [name, value] of Object.entries(properties))
-            if (name in node) node[name] = value;
-            else node.setAttribute(name, value);
-        node.append(...children);
-        return node;
-    };
+    const { element: make, button } = workbook;
     let fields = 0;
     const labelled = (words, control) => {
         control.id = `bench-field-${fields++}`;
@@ -31,13 +24,9 @@
             {},
             ...values.map(([value, words]) => make("option", { value }, words || value)),
         );
-    const button = (words, action, title = "") => {
-        const node = make("button", { type: "button", title }, words);
-        node.addEventListener("click", action);
-        return node;
-    };
 
-    const script = make("textarea", { wrap: "off", spellcheck: false, autocapitalize: "off" });
+    const script = make("textarea", { wrap: "off", spellcheck: false, autocapitalize: "off",
+        "aria-label": "Script, a call to a line" });
     const messages = make("div", { className: "bench-messages", "aria-live": "polite" });
     const program = make("code");
     const size = make("input", { type: "number", min: 1, max: 960, value: 64 });
@@ -375,15 +364,15 @@
     const fold = (name, properties, ...nodes) =>
         make("details", properties, make("summary", {}, name), ...nodes);
     const said = make("span", { role: "status" });
-    script.setAttribute("aria-label", "Script, a call to a line");
     const view = runView(root, {
         editor: script,
         has: ["rows"],
         keys: document,
         poolName: () => "Pool",
         controls: [
-            button("Undo", undo, "Takes the last change by a button back"),
-            button("Copy a link", share, "Copies the address of this page with the script in it"),
+            button("Undo", undo, { title: "Takes the last change by a button back" }),
+            button("Copy a link", share,
+                { title: "Copies the address of this page with the script in it" }),
         ],
         shown: (step) => {
             lines = step.line;

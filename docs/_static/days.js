@@ -7,7 +7,7 @@
 (() => {
     const place = document.querySelector(".days-toy");
     if (!place) return;
-    const folder = document.currentScript.src.replace(/[^/]*$/, "");
+    const { element } = workbook;
     const { loads, pairs, script } = JSON.parse(place.dataset.days);
     const part = (selector) => place.querySelector(selector);
     if (!script) {
@@ -42,13 +42,7 @@
 
     let loading = null;
     function load() {
-        loading = loading || new Promise((resolve, reject) => {
-            const element = document.createElement("script");
-            element.src = folder + script;
-            element.onload = resolve;
-            element.onerror = () => reject(new Error("the simulated device could not be loaded"));
-            document.head.append(element);
-        }).then(() => Array.from(
+        loading = loading || workbook.load(script).then(() => Array.from(
             { length: Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1)) },
             () => Object.create(simulatedDevice, { apart: { value: null, writable: true } })));
         loading.catch(() => { loading = null; });
@@ -102,11 +96,6 @@
         return words.length ? `; ${words.join(", ")}` : "";
     }
 
-    const element = (tag, properties, ...content) => {
-        const made = Object.assign(document.createElement(tag), properties);
-        made.append(...content);
-        return made;
-    };
     const listed = (all) => all.flatMap((pair, i) => [i ? ", " : "",
         element("code", {}, shown(pair))]);
 
@@ -182,13 +171,12 @@
 
     function list() {
         part(".days-drawn ul").replaceChildren(...arrows.map((arrow) => {
-            const button = element("button", { type: "button",
-                ariaLabel: `Remove the arrow ${shown(arrow)}` }, `${shown(arrow)} \u00d7`);
-            button.addEventListener("click", () => {
+            const remove = () => {
                 change(arrows.filter((each) => each !== arrow));
                 (part(".days-drawn ul button") || steps[0]).focus();
-            });
-            return element("li", {}, button);
+            };
+            return element("li", {}, workbook.button(`${shown(arrow)} \u00d7`, remove,
+                { ariaLabel: `Remove the arrow ${shown(arrow)}` }));
         }));
         part(".days-clear").hidden = !arrows.length;
     }

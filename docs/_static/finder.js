@@ -6,29 +6,17 @@
 
 (() => {
     const CODE = new Set(["call", "attribute", "error"]); // whose name is typed, not said
-    const root = document.documentElement.dataset.content_root || "./";
-
-    const script = (name) => new Promise((done) => {
-        const made = Object.assign(document.createElement("script"),
-            { src: `${root}_static/${name}`, onload: done });
-        document.head.append(made);
-    });
+    const { root, element } = workbook;
 
     let loading = null;
     function load() {
         const names = ["places.js", "texts.js", "synonyms.js", "find_places.js"];
         loading = loading ||
-            Promise.all(names.map(script)).then(() => window.workbookFind.prepare());
+            Promise.all(names.map(workbook.load)).then(() => window.workbookFind.prepare());
         return loading;
     }
 
     // ---- one entry ----
-
-    const element = (name, properties = {}, ...children) => {
-        const made = Object.assign(document.createElement(name), properties);
-        made.append(...children);
-        return made;
-    };
 
     function contents([kind, name, sentence]) {
         return [
@@ -42,9 +30,8 @@
 
     const field = document.querySelector(".sidebar-search");
     if (field) {
-        const list = element("ul", { id: "finder", className: "finder", hidden: true });
-        list.setAttribute("role", "listbox");
-        list.setAttribute("aria-label", "Places");
+        const list = element("ul", { id: "finder", className: "finder", hidden: true,
+            role: "listbox", "aria-label": "Places" });
         document.body.append(list);
         for (const [name, value] of Object.entries({ role: "combobox", autocomplete: "off",
             "aria-autocomplete": "list", "aria-controls": "finder", "aria-expanded": "false",
@@ -80,12 +67,8 @@
                 hide();
                 return;
             }
-            const option = (address, ...inside) => {
-                const made = element("li", {}, ...inside);
-                made.setAttribute("role", "option");
-                made.dataset.address = address;
-                return made;
-            };
+            const option = (address, ...inside) =>
+                element("li", { role: "option", "data-address": address }, ...inside);
             const places = window.workbookFind.find(text);
             list.replaceChildren(
                 ...places.map((place) => option(root + place[3], ...contents(place))),
@@ -141,13 +124,13 @@
                     item.append(element("p", { className: "context", textContent }));
             }
         };
-        script("summaries.js").then(() => {
+        workbook.load("summaries.js").then(() => {
             summarize();
             new MutationObserver(summarize).observe(results, { childList: true, subtree: true });
         });
     }
     if (results) {
-        (asked ? load() : script("places.js")).then(() => {
+        (asked ? load() : workbook.load("places.js")).then(() => {
             const found = asked ? window.workbookFind.find(asked).slice(0, 5)
                 : window.workbookPlaces.filter(([kind]) => kind === "symptom");
             if (!found.length) return;

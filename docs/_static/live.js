@@ -5,25 +5,9 @@
 "use strict";
 
 (() => {
-    const folder = document.currentScript.src.replace(/[^/]*$/, "");
-    const root = document.documentElement.dataset.content_root || "./";
+    const { root, element } = workbook;
     const PLACE = /\b(?:build\/)?((?:mutants\/\w+|lessons|solutions)\/\w+)\.([ch]):(\d+)/;
     let loading = null;
-
-    const load = (file) =>
-        new Promise((resolve, reject) => {
-            const element = document.createElement("script");
-            element.src = folder + file;
-            element.onload = resolve;
-            element.onerror = () => reject(new Error(`${element.src} could not be loaded`));
-            document.head.append(element);
-        });
-
-    function element(tag, properties, ...content) {
-        const made = Object.assign(document.createElement(tag), properties);
-        made.append(...content);
-        return made;
-    }
 
     // A line of a report with a link to the line of the program that it names, as in the book: a
     // file that was named just before is there for who copies it, and not seen.
@@ -85,7 +69,7 @@
             }
         };
         const all = async () => {
-            loading = loading || Promise.all(JSON.parse(box.dataset.scripts).map(load));
+            loading ||= Promise.all(JSON.parse(box.dataset.scripts).map(workbook.load));
             await loading;
             const most = Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
             const devices = Array.from({ length: most }, () =>
@@ -155,7 +139,7 @@
             stopped = false;
             running(true);
             try {
-                loading = loading || Promise.all(JSON.parse(box.dataset.scripts).map(load));
+                loading ||= Promise.all(JSON.parse(box.dataset.scripts).map(workbook.load));
                 await loading;
                 if (stopped) throw new Error("it was stopped");
                 const words = argument.value.trim() ? [argument.value.trim()] : [];

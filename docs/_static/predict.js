@@ -16,6 +16,7 @@
 "use strict";
 
 (() => {
+    const { element, button } = workbook;
     const lists = [...document.querySelectorAll(".predict-fields[data-question]")];
     if (!lists.length) return;
     const page = lists[0].dataset.page;
@@ -24,33 +25,19 @@
 
     // {values: {field: text}, tries: {question: [what was tried]}, checked: {question: true},
     //  shown: true}: checked is a question whose answer is on the page.
-    let kept = {};
-    try {
-        kept = JSON.parse(localStorage.getItem(key)) || {};
-    } catch (error) { /* a browser without storage: answers last as long as the page */ }
-    kept = { values: {}, tries: {}, checked: {}, ...kept };
+    const kept = { values: {}, tries: {}, checked: {}, ...workbook.kept(key) };
     const keep = () => {
-        try {
-            localStorage.setItem(key, JSON.stringify(kept));
-        } catch (error) { /* as above */ }
+        workbook.keep(key, kept);
         forget.hidden = false;
     };
 
-    const element = (name, properties = {}, ...children) => {
-        const made = Object.assign(document.createElement(name), properties);
-        made.append(...children);
-        return made;
-    };
     // Below the last question, as soon as there is an answer.
     const forget = element("p", { className: "predict-forget" },
-        element("button", { type: "button", textContent: "Forget my answers" }));
+        button("Forget my answers", () => {
+            workbook.keep(key, {});
+            location.reload();
+        }));
     forget.hidden = !Object.keys(kept.values).length;
-    forget.addEventListener("click", () => {
-        try {
-            localStorage.removeItem(key);
-        } catch (error) { /* nothing was kept */ }
-        location.reload();
-    });
 
     // ---- one field ----
 
@@ -181,12 +168,13 @@
         function addForm(prefix) {
             const form = element("form", { className: "predict-form", noValidate: true });
             const rows = element("ul", { className: "predict-fields" });
-            const verdict = element("p", { className: "predict-verdict" });
-            verdict.setAttribute("role", "status");
+            const verdict = element("p", { className: "predict-verdict", role: "status" });
             const lines = element("div", { className: "predict-reply" });
             const submit = element("button", { type: "submit", textContent: "Check" });
-            const giveUp = element("button", { type: "button", textContent: "Show the answer",
-                hidden: true });
+            const giveUp = button("Show the answer", () => {
+                submit.focus({ preventScroll: true });
+                steady(show);
+            }, { hidden: true });
             const controls = fields.map((field, i) => {
                 const id = `${prefix}-field-${i + 1}`;
                 const control = makeControl(field, id);
@@ -207,14 +195,8 @@
                 control.addEventListener("input", () => steady(() => change(i, control.value)));
                 return { control, mark };
             });
-            giveUp.addEventListener("click", () => {
-                submit.focus({ preventScroll: true });
-                steady(show);
-            });
-            const group = element("div", {}, rows, submit, giveUp, verdict, lines);
-            group.setAttribute("role", "group");
-            group.setAttribute("aria-labelledby", `${prefix}-question`);
-            form.append(group);
+            const about = { role: "group", "aria-labelledby": `${prefix}-question` };
+            form.append(element("div", about, rows, submit, giveUp, verdict, lines));
             form.addEventListener("submit", (event) => {
                 event.preventDefault();
                 steady(check);
@@ -423,16 +405,14 @@
             hold(made);
             const rest = nodes.slice(nodes.indexOf(mark) + 1)
                 .filter((node) => !node.matches?.("[data-stage]")); // which stays in view
-            const button = element("button", { type: "button", textContent: "Show the run" });
             made.notice = element("div", { className: "predict-notice" },
                 element("p", { textContent: "It is here when the questions above are answered." }),
-                button);
-            button.addEventListener("click", () => {
-                const heading = mark.parentNode.querySelector("h2");
-                open(made);
-                heading.tabIndex = -1;
-                heading.focus();
-            });
+                button("Show the run", () => {
+                    const heading = mark.parentNode.querySelector("h2");
+                    open(made);
+                    heading.tabIndex = -1;
+                    heading.focus();
+                }));
             const stepper = rest.find((node) => node.matches?.(".stepper"));
             const at = rest.indexOf(stepper);
             if (stepper && document.querySelector(".stepper-asks")) {
@@ -457,14 +437,12 @@
 
     // Leads to the stepper, which asks the questions at their steps; `steps` is what folds it.
     function stepButton(stepper, steps) {
-        const button = element("button", { type: "button",
-            textContent: "Answer them step by step" });
-        button.addEventListener("click", () => {
+        const asker = button("Answer them step by step", () => {
             steps.removeAttribute("hidden");
-            button.remove();
+            asker.remove();
             stepper.dispatchEvent(new CustomEvent("workbook:ask"));
         });
-        return button;
+        return asker;
     }
 
     // A link to a place within a folded part shows it.

@@ -7,13 +7,9 @@
 (() => {
     const key = "workbook:done";
     const found = window.workbookProgress || {};
-    let done = {};
-    const read = () => {
-        try {
-            done = JSON.parse(localStorage.getItem(key)) || {};
-        } catch (error) { /* a browser without storage: ticks last as long as the page */ }
-    };
-    read();
+    const { element } = workbook;
+    let done = workbook.kept(key) || {};
+    const read = () => { done = workbook.kept(key) || done; };
 
     const passes = (lesson) => Boolean(found[lesson] && found[lesson].passed);
     const isDone = (lesson) => passes(lesson) || Boolean(done[lesson]);
@@ -28,17 +24,13 @@
         read(); // another tab may have ticked one meanwhile
         if (value) done[lesson] = true;
         else delete done[lesson];
-        try {
-            localStorage.setItem(key, JSON.stringify(done));
-        } catch (error) { /* as above */ }
+        workbook.keep(key, done);
         showAll();
     }
 
     function makeBox(lesson) {
-        const box = document.createElement("input");
-        box.className = "progress";
-        box.type = "checkbox";
-        box.disabled = passes(lesson);
+        const box = element("input",
+            { className: "progress", type: "checkbox", disabled: passes(lesson) });
         box.addEventListener("change", () => tick(lesson, box.checked));
         shown.push(() => { box.checked = isDone(lesson); });
         return box;
@@ -51,9 +43,8 @@
             const link = row.querySelector("td a[href]");
             const lesson = lessonOf(link);
             const box = makeBox(lesson);
-            const note = document.createElement("span");
-            box.setAttribute("aria-label", `${row.cells[0].textContent.trim()}: done`);
-            note.className = "progress-note";
+            const note = element("span", { className: "progress-note" });
+            box.ariaLabel = `${row.cells[0].textContent.trim()}: done`;
             link.before(box);
             row.cells[0].append(note);
             return { row, lesson, note };
@@ -84,18 +75,10 @@
         return { link, lesson: current ? own.dataset.lesson : lessonOf(link) };
     }).filter(({ lesson }) => lesson);
     for (const { link, lesson } of besides) {
-        const mark = document.createElement("span");
-        mark.className = "lesson-tick";
+        const mark = element("span", { className: "lesson-tick" });
         link.append(mark);
-        shown.push(() => {
-            mark.replaceChildren();
-            if (isDone(lesson)) {
-                const words = document.createElement("span");
-                words.className = "lesson-tick-words";
-                words.textContent = ", done";
-                mark.append(" \u2713", words);
-            }
-        });
+        shown.push(() => mark.replaceChildren(...(isDone(lesson)
+            ? [" \u2713", element("span", { className: "lesson-tick-words" }, ", done")] : [])));
     }
 
     for (const group of document.querySelectorAll(".sidebar-tree .lesson-group")) {
@@ -123,10 +106,8 @@
 
     if (own) {
         const { lesson } = own.dataset;
-        const label = document.createElement("label");
-        label.append(makeBox(lesson), passes(lesson) ? "Done: its check passes"
-            : "I have done this lesson");
-        own.append(label);
+        own.append(element("label", {}, makeBox(lesson),
+            passes(lesson) ? "Done: its check passes" : "I have done this lesson"));
         own.hidden = false;
         document.addEventListener("workbook:answered", () => tick(lesson, true));
     }

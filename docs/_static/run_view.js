@@ -38,6 +38,7 @@
 "use strict";
 
 const runView = (() => {
+    const { element } = workbook;
     const MIB = 2 ** 20;
     const SEGMENT = 32 * MIB;
     const WIDTH = 320; // of a picture, at least
@@ -622,14 +623,8 @@ const runView = (() => {
                 ? "<p>With the green lines this pair is in order. In a run with them the checker " +
                     "reports nothing.</p>"
                 : `<dl>${row("Missing", report.missing)}${row("To do", report.todo)}</dl>`;
-            const buttons = document.createElement("p");
-            const add = (words, act) => {
-                const made = Object.assign(document.createElement("button"),
-                    { type: "button", textContent: words });
-                made.addEventListener("click", act);
-                buttons.append(made);
-                return made;
-            };
+            const buttons = element("p");
+            const add = (words, act) => buttons.append(workbook.button(words, act));
             if (right)
                 add(isRepaired ? "Take it back" : "Show the repair in the code", () => {
                     repair(!isRepaired);
@@ -708,10 +703,7 @@ const runView = (() => {
             const now = part(".line.now");
             if (!now) return; // nothing has run yet
             if (effect?.text) {
-                const chip = document.createElement("span");
-                chip.className = `chip ${effect.kind}`;
-                chip.textContent = effect.text;
-                now.append(chip);
+                now.append(element("span", { className: `chip ${effect.kind}` }, effect.text));
             }
             if (!editor) fold(step);
             const [top, high] = [now.offsetTop - listing.scrollTop, highNow()];

@@ -1,27 +1,67 @@
-// What every page does beyond being read: a block is copied, the Tab key reaches what scrolls
-// sideways, a word of the glossary shows its meaning while it is pointed at or has the focus, and
-// the contents open where one is. The page of search results has a heading, which the theme leaves
-// out.
+// What the scripts of the pages share (workbook). And what every page does beyond being read: a
+// block is copied, the Tab key reaches what scrolls sideways, a word of the glossary shows its
+// meaning while it is pointed at or has the focus, and the contents open where one is. The page of
+// search results has a heading, which the theme leaves out.
 "use strict";
 
+const workbook = {
+    root: document.documentElement.dataset.content_root || "./",
+
+    // An element; a property that elements do not have is an attribute.
+    element(tag, properties = {}, ...children) {
+        const made = document.createElement(tag);
+        for (const [name, value] of Object.entries(properties))
+            if (name in made) made[name] = value;
+            else made.setAttribute(name, value);
+        made.append(...children);
+        return made;
+    },
+
+    button(words, action, properties = {}) {
+        const made = workbook.element("button", { type: "button", ...properties }, words);
+        made.addEventListener("click", action);
+        return made;
+    },
+
+    // Loads a script of _static.
+    load: (file) => new Promise((done, failed) => {
+        const src = `${workbook.root}_static/${file}`;
+        const onerror = () => failed(new Error(`${src} could not be loaded`));
+        document.head.append(workbook.element("script", { src, onload: done, onerror }));
+    }),
+
+    // What the browser keeps under a name. One without storage keeps it as long as the page.
+    kept(key) {
+        try {
+            return JSON.parse(localStorage.getItem(key)) || {};
+        } catch (error) {
+            return null;
+        }
+    },
+    keep(key, value) {
+        try {
+            localStorage.setItem(key, JSON.stringify(value));
+        } catch (error) { /* as above */ }
+    },
+};
+
 (() => {
+    const { button } = workbook;
     // ---- what can be copied: of a terminal, what is typed ----
 
     for (const block of document.querySelectorAll("div.highlight > pre")) {
         if (!navigator.clipboard) break; // a page from a server without https
-        const button = document.createElement("button");
-        Object.assign(button, { type: "button", className: "copy-code", textContent: "Copy" });
-        button.addEventListener("click", async () => {
+        const copier = button("Copy", async () => {
             const copy = block.cloneNode(true);
             for (const number of copy.querySelectorAll(".linenos")) number.remove();
             const lines = copy.textContent.trimEnd().split("\n");
             const typed = lines.filter((line) => line.startsWith("$ "))
                 .map((line) => line.slice(2));
             await navigator.clipboard.writeText((typed.length ? typed : lines).join("\n"));
-            button.textContent = "Copied";
-            setTimeout(() => { button.textContent = "Copy"; }, 2000);
-        });
-        block.before(button);
+            copier.textContent = "Copied";
+            setTimeout(() => { copier.textContent = "Copy"; }, 2000);
+        }, { className: "copy-code" });
+        block.before(copier);
     }
 
     // ---- what scrolls ----
@@ -118,9 +158,7 @@
 
     const results = document.getElementById("search-results");
     if (results) {
-        const heading = document.createElement("h1");
-        heading.textContent = "Search";
-        results.before(heading);
+        results.before(workbook.element("h1", {}, "Search"));
         // What a result shows of its page is text, and no program. Search is there from now on.
         document.addEventListener("DOMContentLoaded", () => {
             const { htmlToText } = Search;

@@ -12,7 +12,7 @@
 window.workbookSteps = {};
 
 (() => {
-    const root = document.documentElement.dataset.content_root || "./";
+    const { element, button } = workbook;
     const NEAR = "800px"; // so far above or below the screen a run is loaded
     const MIB = 2 ** 20;
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
@@ -27,15 +27,8 @@ window.workbookSteps = {};
         return { ...run, steps };
     }
 
-    function load(name, version) {
-        return new Promise((done, failed) => {
-            const script = document.createElement("script");
-            script.src = `${root}_static/steps/${name}.js?v=${version}`;
-            script.onload = () => done(window.workbookSteps[name]);
-            script.onerror = () => failed(new Error(`${script.src} could not be loaded`));
-            document.head.append(script);
-        });
-    }
+    const load = (name, version) => workbook.load(`steps/${name}.js?v=${version}`)
+        .then(() => window.workbookSteps[name]);
 
     function start(place, index) {
         let steps = [];
@@ -49,20 +42,15 @@ window.workbookSteps = {};
         let isAhead = false; // the text is, of the question that is asked
         const asks = JSON.parse(document.querySelector(".stepper-asks")?.dataset.asks || "{}");
         const runs = JSON.parse(place.dataset.runs);
-        const list = document.createElement("select");
-        list.className = "runs";
-        list.setAttribute("aria-label", "Run");
-        list.hidden = runs.length === 1;
-        list.append(...runs.map(([name]) => new Option(name)));
-        const label = document.createElement("label");
-        label.innerHTML = '<input type="checkbox" class="ask"> Ask me first';
-        const box = label.firstElementChild;
+        const list = element("select", { className: "runs", "aria-label": "Run",
+            hidden: runs.length === 1 }, ...runs.map(([name]) => new Option(name)));
+        const box = element("input", { type: "checkbox", className: "ask" });
         const { part } = place.dataset;
         let inView = 0; // the number of the run that is shown; a chosen one is loaded first
         const view = runView(place, {
             title: `Step through this run${part ? `: ${part}` : ""}`,
             has: (place.dataset.has || "").split(" "),
-            controls: [list, label],
+            controls: [list, element("label", {}, box, " Ask me first")],
             days: (program, given) => window.workbookDays?.(program, given) || null,
             question: (at) => {
                 current = box.checked ? ownQuestion(at) : null;
@@ -122,20 +110,12 @@ window.workbookSteps = {};
             const [before, after] = [steps[at - 1].state.reserved, steps[at].state.reserved];
             const sizes = [0, 32, 64, 128].map((size) => size * MIB);
             const choices = [...new Set([...sizes, before, after])];
-            const buttons = choices.sort((a, b) => a - b).map((bytes) => {
-                const button = document.createElement("button");
-                button.type = "button";
-                button.textContent = mib(bytes);
-                button.addEventListener("click", () => {
-                    answers[at] = bytes;
-                    view.refresh();
-                });
-                return button;
-            });
-            const row = document.createElement("span");
-            row.className = "choices";
-            row.append(...buttons);
-            return [`Line ${steps[at].line} is next. How many MiB are reserved after it?`, row];
+            const buttons = choices.sort((a, b) => a - b).map((bytes) => button(mib(bytes), () => {
+                answers[at] = bytes;
+                view.refresh();
+            }));
+            return [`Line ${steps[at].line} is next. How many MiB are reserved after it?`,
+                element("span", { className: "choices" }, ...buttons)];
         }
 
         function verdict(at) {

@@ -29,6 +29,7 @@ addEventListener("unhandledrejection", note);
 """
 BENCH = f"""<div class="stepper bench" id="pool-bench" data-scripts="[]"
  data-rungs="{escape(json.dumps([vars(rung) for rung in RUNGS]))}"></div>
+<script src="{STATIC}/site.js"></script>
 <script src="{STATIC}/run_steps.js"></script>
 <script src="{STATIC}/run_view.js"></script>
 <script src="{STATIC}/bench.js"></script>

@@ -363,8 +363,11 @@ PAGE
         for name in 04_release_threshold 06_trim 07_statistics; do
             echo "<tr><td><p><a href=\"$name.html\">$name</a></p></td><td>20 min</td></tr>"
         done
-        echo '</tbody></table><script src="_static/passed.js"></script>'
-        echo '<script src="_static/progress.js"></script></body>'
+        echo '</tbody></table>'
+        for name in site passed progress; do
+            echo "<script src=\"_static/$name.js\"></script>"
+        done
+        echo '</body>'
     } >"$FOLDER/table.html"
     echo 'window.workbookProgress = {"04_release_threshold":
         {"passed": true, "points": 6, "of": 6}};' >"$FOLDER/_static/passed.js"
