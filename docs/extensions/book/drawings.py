@@ -102,11 +102,9 @@ def support(canvas):
     end = "cudaMallocAsync\nPools, and a handle to share."
     decide(canvas, questions, end, left, right, gap, 52)
     canvas.key(
-        [
-            ("work", "a question"),
-            ("outcome", "works, with less"),
-            ("success", "works, and has a handle to share"),
-        ]
+        ("work", "a question"),
+        ("outcome", "works, with less"),
+        ("success", "works, and has a handle to share"),
     )
 
 
@@ -131,9 +129,7 @@ def threshold_tree(canvas):
     narrow = canvas.width < NARROW
     left, right = (140, 130) if narrow else (260, 270)
     decide(canvas, TREE, END, left, right, canvas.width - left - right, 44)
-    canvas.key(
-        [("work", "a question"), ("outcome", "decided"), ("success", "decided by measuring")]
-    )
+    canvas.key(("work", "a question"), ("outcome", "decided"), ("success", "decided by measuring"))
 
 
 # ---- the reuse ladder ----
@@ -166,13 +162,11 @@ def ladder(canvas):
         y = max(top + 62, below)
     canvas.line("tick", (0, y - 4), (canvas.width, y - 4))
     canvas.key(
-        [
-            ("work s-1", "in the stream that frees"),
-            ("work s-2", "in the stream that allocates"),
-            ("event arrow", "event"),
-            ("inserted arrow", "inserted wait"),
-            ("ghost", "new memory"),
-        ]
+        ("work s-1", "in the stream that frees"),
+        ("work s-2", "in the stream that allocates"),
+        ("event arrow", "event"),
+        ("inserted arrow", "inserted wait"),
+        ("ghost", "new memory"),
     )
 
 
@@ -264,11 +258,9 @@ def moments(canvas):
         y += 52
     canvas.reach(y)
     canvas.key(
-        [
-            ("own arrow", "time, from the call of cudaFreeAsync on"),
-            ("success", "what another stream gets: the freed memory"),
-            ("ghost", "what the pool takes from the device instead"),
-        ]
+        ("own arrow", "time, from the call of cudaFreeAsync on"),
+        ("success", "what another stream gets: the freed memory"),
+        ("ghost", "what the pool takes from the device instead"),
     )
 
 
@@ -326,11 +318,9 @@ def edges(canvas):
         if (number + 1) % columns == 0:
             tops = y + 46 + 5 * 32 + 18
     canvas.key(
-        [
-            ("work s-1", "in the first stream"),
-            ("work s-2", "in the second stream"),
-            ("event arrow", "comes after"),
-        ]
+        ("work s-1", "in the first stream"),
+        ("work s-2", "in the second stream"),
+        ("event arrow", "comes after"),
     )
 
 
@@ -380,7 +370,7 @@ def peer_rights(canvas):
         canvas.arrow(kind, (right + 8, y), (end, y))
         canvas.text((half + right) / 2, y - 6, words, style, "middle")
     canvas.reach(118)
-    canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])
+    canvas.key(("segment", "memory"), ("work s-2", "work of GPU 1 that uses it"))
 
 
 @drawing(
@@ -415,9 +405,7 @@ def devices(canvas):
     for use in uses:
         canvas.line("tick", (0, y), (canvas.width, y))
         y += 16
-        lines = svg.wrapped(use, columns[0] - 10, "")
-        for number, line in enumerate(lines):
-            canvas.text(0, y + number * svg.LINE, line)
+        below = canvas.paragraph(0, y, use, "", columns[0] - 10)
         for x, access in zip(columns, ("none", "all")):
             row = cells.get((use, access))
             if row is None:
@@ -427,9 +415,9 @@ def devices(canvas):
             else:
                 words = "✗ faults" if row[3] == "cudaSuccess" else "✗ denied"
                 canvas.text(x, y, words, "bad")
-        y += (len(lines) - 1) * svg.LINE + 8
+        y = below - svg.LINE + 8
     canvas.reach(y)
-    canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])
+    canvas.key(("segment", "memory"), ("work s-2", "work of GPU 1 that uses it"))
 
 
 # ---- 16 and 17: two processes ----
@@ -490,12 +478,10 @@ def ipc_pool(canvas):
     canvas.arrow("own", (right + side / 2, 240), (right + side / 2, low))
     canvas.reach(low + 40)
     canvas.key(
-        [
-            ("place", "a process"),
-            ("segment", "memory"),
-            ("event arrow", "what the program moves"),
-            ("own arrow", "an address leads to memory"),
-        ]
+        ("place", "a process"),
+        ("segment", "memory"),
+        ("event arrow", "what the program moves"),
+        ("own arrow", "an address leads to memory"),
     )
 
 
@@ -562,11 +548,9 @@ def ipc_allocation(canvas):
     join("event", (1, "record ready"), (2, "wait ready"))
     join("event", (2, "record finished"), (1, "wait finished"))
     canvas.key(
-        [
-            ("place", "a process; the messages go through a socket between the two"),
-            ("own arrow", "message: the event's handle, and where the data is"),
-            ("event arrow", "event: from the record to the wait"),
-        ]
+        ("place", "a process; the messages go through a socket between the two"),
+        ("own arrow", "message: the event's handle, and where the data is"),
+        ("event arrow", "event: from the record to the wait"),
     )
 
 
@@ -594,10 +578,8 @@ def ipc_message(canvas):
     (begin, _, y), (_, end, to_y) = at[2, "adds 1"], at[1, "fills with 7"]
     canvas.line("missing", (begin, y), (end, to_y), behind=True)
     canvas.key(
-        [
-            ("own arrow", "the message"),
-            ("missing line", "no order: here the add comes first, and the result is 7"),
-        ]
+        ("own arrow", "the message"),
+        ("missing line", "no order: here the add comes first, and the result is 7"),
     )
 
 
@@ -650,11 +632,9 @@ def arena(canvas):
         canvas.plate((left + right - wide) / 2, y + 13, wide, 18)
         canvas.text((left + right) / 2, y + 26, words, "bold", "middle")
     canvas.key(
-        [
-            ("used s-1", "a part of stream[0]"),
-            ("used s-2", "a part of stream[1]"),
-            ("gone", "bytes that change hands"),
-        ]
+        ("used s-1", "a part of stream[0]"),
+        ("used s-2", "a part of stream[1]"),
+        ("gone", "bytes that change hands"),
     )
 
 
@@ -716,11 +696,9 @@ def graph_nodes(canvas):
     )
     canvas.reach(y)
     canvas.key(
-        [
-            ("work", "a node"),
-            ("event arrow", "an edge"),
-            ("used s-1", "memory that the launch has allocated"),
-        ]
+        ("work", "a node"),
+        ("event arrow", "an edge"),
+        ("used s-1", "memory that the launch has allocated"),
     )
 
 
@@ -779,7 +757,7 @@ def three_places(canvas):
         canvas.text(x + 10, top + 118, f"default pool: {row[1]}")
         y = top + 138
     canvas.reach(y)
-    canvas.key([("used s-1", "allocation"), ("segment", "reserved"), ("place", "a location")])
+    canvas.key(("used s-1", "allocation"), ("segment", "reserved"), ("place", "a location"))
 
 
 TURNS = [
@@ -824,14 +802,12 @@ def turns(canvas):
             canvas.arrow(edge, (right, worked + 6), (host, y + 15))
     canvas.reach(266)
     canvas.key(
-        [
-            ("call", "call of the host"),
-            ("waits", "call in which the host waits for the device"),
-            ("used s-3", "the host's own loads and stores, without a call"),
-            ("work s-1", "work of the device"),
-            ("event arrow", "comes after"),
-            ("own arrow", "call to its work"),
-        ]
+        ("call", "call of the host"),
+        ("waits", "call in which the host waits for the device"),
+        ("used s-3", "the host's own loads and stores, without a call"),
+        ("work s-1", "work of the device"),
+        ("event arrow", "comes after"),
+        ("own arrow", "call to its work"),
     )
 
 
@@ -930,13 +906,11 @@ def bars(canvas):
         "Host time on the recorded H200.",
     )
     canvas.key(
-        [
-            ("used s-legacy", "cudaMalloc"),
-            ("used s-4", "default pool"),
-            ("used s-2", "keeps, synchronized"),
-            ("used s-1", "keeps"),
-            ("used s-3", "one call"),
-        ]
+        ("used s-legacy", "cudaMalloc"),
+        ("used s-4", "default pool"),
+        ("used s-2", "keeps, synchronized"),
+        ("used s-1", "keeps"),
+        ("used s-3", "one call"),
     )
 
 
@@ -997,10 +971,7 @@ def which_loop(canvas):
         y += 82 if narrow else 62
     canvas.reach(y)
     canvas.key(
-        [
-            ("success", "nothing to do"),
-            ("outcome", "raise the threshold, in bytes, before the loop"),
-        ]
+        ("success", "nothing to do"), ("outcome", "raise the threshold, in bytes, before the loop")
     )
 
 
@@ -1063,13 +1034,11 @@ def piece(canvas):
     )
     canvas.reach(y - 12)
     canvas.key(
-        [
-            ("used s-3", "in use; sizes in MiB"),
-            ("idle s-1", "idle in stream 1"),
-            ("idle s-2", "idle in stream 2"),
-            ("own arrow", "its neighbor"),
-            ("event arrow", "next in the list"),
-        ]
+        ("used s-3", "in use; sizes in MiB"),
+        ("idle s-1", "idle in stream 1"),
+        ("idle s-2", "idle in stream 2"),
+        ("own arrow", "its neighbor"),
+        ("event arrow", "next in the list"),
     )
 
 
@@ -1109,12 +1078,10 @@ def fork(canvas):
     canvas.plate((left + wide + right) / 2 - 44, 138, 88, 17)
     canvas.text((left + wide + right) / 2, 151, "✗ no edge", "bad", "middle")
     canvas.key(
-        [
-            ("work s-1", "node of the first branch"),
-            ("work s-2", "node of the forked branch"),
-            ("event arrow", "an edge"),
-            ("missing arrow", "the edge that is missing"),
-        ]
+        ("work s-1", "node of the first branch"),
+        ("work s-2", "node of the forked branch"),
+        ("event arrow", "an edge"),
+        ("missing arrow", "the edge that is missing"),
     )
 
 
@@ -1150,11 +1117,9 @@ def short_lived(canvas):
     canvas.text((at(2) + at(3)) / 2, 47, words, "bad", "middle")
     canvas.reach(100)
     canvas.key(
-        [
-            ("work s-1", "the stream"),
-            ("used s-1", "the array"),
-            ("refused", "the free needs a stream that is gone"),
-        ]
+        ("work s-1", "the stream"),
+        ("used s-1", "the array"),
+        ("refused", "the free needs a stream that is gone"),
     )
 
 
@@ -1180,9 +1145,7 @@ def no_access(canvas):
     canvas.text((half + right) / 2, 81, "✗ denied" if half > 200 else "✗", "bad", "middle")
     canvas.reach(156)
     canvas.key(
-        [
-            ("segment", "memory"),
-            ("work s-2", "work of device 1"),
-            ("missing arrow", "cudaMemPoolSetAccess is missing"),
-        ]
+        ("segment", "memory"),
+        ("work s-2", "work of device 1"),
+        ("missing arrow", "cudaMemPoolSetAccess is missing"),
     )

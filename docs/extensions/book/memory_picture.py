@@ -554,7 +554,7 @@ def key_of(canvas, pools, watermarks):
             ("watermark-used line", "watermark of used"),
             ("watermark-reserved line", "watermark of reserved"),
         ]
-    canvas.key(entries)
+    canvas.key(*entries)
 
 
 def draw(pools, width, watermarks=False):

@@ -649,7 +649,7 @@ class Drawing:
         if self.slots:
             shown.add("used")
         rows = [*KEY, ("missing arrow", what)]
-        self.canvas.key([row for row in rows if row[0].removesuffix(" s-1") in shown])
+        self.canvas.key(*(row for row in rows if row[0].removesuffix(" s-1") in shown))
 
 
 def draw(order, width):

@@ -82,7 +82,7 @@ class Drawing:
         self.untils()
         self.axis()
         self.canvas.paragraph(0, self.canvas.height + 18, "Time runs to the right, to scale.")
-        self.canvas.key([row for row in KEY if row[0].split()[0] in self.kinds])
+        self.canvas.key(*(row for row in KEY if row[0].split()[0] in self.kinds))
 
     def x(self, time):
         return self.left + (time - self.order.zero) * self.scale

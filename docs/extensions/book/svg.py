@@ -165,19 +165,11 @@ class Canvas:
         left = x - {"start": 0, "middle": width / 2, "end": width}[anchor]
         return (left, base - RISE, left + width, base + FALL)
 
+    def holds(self, box):
+        return box[0] >= -0.5 and box[2] <= self.width + 0.5 and box[1] >= -0.5
+
     def free(self, box):
-        return (
-            box[0] >= -0.5
-            and box[2] <= self.width + 0.5
-            and box[1] >= -0.5
-            and not any(
-                box[0] < other[2] + GAP
-                and other[0] < box[2] + GAP
-                and box[1] < other[3]
-                and other[1] < box[3]
-                for other, _ in self.boxes
-            )
-        )
+        return self.holds(box) and all(self.free_of(box, other) for other, _ in self.boxes)
 
     def text(self, x, base, words, kind="", anchor="start", optional=False):
         """Returns whether it was written: an optional text is left out where there is no room."""
@@ -185,11 +177,10 @@ class Canvas:
         if not self.free(box):
             if optional:
                 return False
-            inside = box[0] >= -0.5 and box[2] <= self.width + 0.5 and box[1] >= -0.5
-            others = [other for box_, other in self.boxes if not self.free_of(box, box_)]
-            raise ValueError(
-                f'"{words}" ' + (f'lies on "{others[0]}"' if inside else "leaves the picture")
-            )
+            if not self.holds(box):
+                raise ValueError(f'"{words}" leaves the picture')
+            others = [other for place, other in self.boxes if not self.free_of(box, place)]
+            raise ValueError(f'"{words}" lies on "{others[0]}"')
         self.boxes.append((box, words))
         attributes = f'class="{kind}" ' if kind else ""
         if anchor != "start":
@@ -218,7 +209,7 @@ class Canvas:
 
     # ---- the key ----
 
-    def key(self, entries):
+    def key(self, *entries):
         """Below what is drawn: a sign and its meaning, for each (kind, words).
 
         A kind is a class of a rectangle, or of a line if "line" is its last word.
@@ -236,10 +227,8 @@ class Canvas:
                 self.hatched(kind, x, y, 22, 14)
             else:
                 self.box(kind, x, y, 22, 14, 2)
-            lines = wrapped(words, self.width - x - 30)
-            for number, line in enumerate(lines):
-                self.text(x + 28, y + 11 + number * LINE, line)
-            y += (len(lines) - 1) * LINE
+            below = self.paragraph(x + 28, y + 11, words, "", self.width - x - 30)
+            y = below - LINE - 11
             x += room + 16
         self.reach(y + 20)
 
