@@ -187,7 +187,7 @@ in_pot() {
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live,pictures} \
+    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live} \
         "$copy/docs"
     : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1

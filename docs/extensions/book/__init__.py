@@ -27,7 +27,7 @@ Around the pages:
 from importlib import import_module
 
 # What is more than a directive, in the order in which it takes part in the build.
-PARTS = ("page", "programs", "sources", "predict", "evidence", "asked", "every_page", "how_far")
+PARTS = ("page", "programs", "sources", "predict", "asked", "every_page", "how_far")
 PARTS += ("domain", "pictures", "finder", "tables", "live", "stepper", "fonts")
 
 

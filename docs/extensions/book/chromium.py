@@ -1,4 +1,4 @@
-"""Chromium without a window: pages as PDF and as pictures.
+"""Chromium without a window: pages as PDF.
 
 One process prints many pages. It is driven by its own protocol (DevTools) through a pair of pipes:
 messages in JSON, each with a zero byte at its end. A page's scripts have run before it is printed.
@@ -145,18 +145,6 @@ class Browser:
     def print(self, **options):
         """The open page as PDF: bytes."""
         return base64.b64decode(self.send("Page.printToPDF", **options)["data"])
-
-    def screenshot(self, page, width, height):
-        """A page as PNG: bytes."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-        self.open(page)
-        return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
 
 
 if __name__ == "__main__":

@@ -33,16 +33,13 @@ from shutil import copy
 
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
-from sphinx.errors import ExtensionError
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_design.dropdown import dropdown_main
 from sphinx_design.shared import is_component
 
-from . import chromium
 from .runs import ENVIRONMENT, ROOT
 from .sources import link_block
 
-CARD = "_static/card.png"
 NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
 DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
 BETWEEN_WORDS = re.compile("(?<!^cu)(?<!^cuda)(?<=[a-z])(?=[A-Z])")
@@ -121,8 +118,8 @@ def head(app, page, context, doctree):
             "og:title": context.get("title") or app.config.html_title,
             "og:description": about,
             "og:url": context.get("pageurl") or base,
-            "og:image": base + CARD,
-            "og:image:alt": "A pool of memory: segments, allocations, and the release threshold",
+            "og:image": f"{base}_static/card.png",
+            "og:image:alt": app.config.html_title,
         }
         written += [
             f'<meta property="{name}" content="{escape(re.sub("<[^>]*>", "", value))}">'
@@ -324,30 +321,6 @@ def shorten_styles(folder):
             dropped |= less != text
 
 
-CARD_PAGE = """<!doctype html><meta charset="utf-8"><style>
-body {{ margin: 0; padding: 48px 64px; font: 44px system-ui, "DejaVu Sans", sans-serif;
-    width: 1072px; height: 534px; background: white; overflow: hidden; }}
-h1 {{ font-size: 64px; margin: 0 0 32px; }}
-svg {{ width: 1000px; height: auto; }}
-</style><h1>{title}</h1>{picture}"""
-
-
-def write_card(app):
-    """The picture that other sites show beside a link to the book."""
-    picture = (app.srcdir / "pictures" / "pool.svg").read_text()
-    page = app.outdir / "card.html"
-    page.write_text(CARD_PAGE.format(title=escape(app.config.html_title), picture=picture))
-    try:
-        with chromium.Browser() as browser:
-            (app.outdir / CARD).write_bytes(browser.screenshot(page, 1200, 630))
-    except chromium.Missing as missing:
-        raise ExtensionError(
-            f"A book with a public address has a preview card. {missing}"
-        ) from None
-    finally:
-        page.unlink()
-
-
 def write_sitemap(app):
     lines = (
         f"  <url><loc>{escape(app.config.html_baseurl + page)}.html</loc></url>"
@@ -386,7 +359,6 @@ def publish(app, error):
         app.outdir / ".nojekyll"
     ).touch()  # GitHub Pages then also serves the folders with an underscore
     if app.config.html_baseurl:
-        write_card(app)
         write_sitemap(app)
 
 

@@ -8,8 +8,8 @@
         an address or a page for a document; a note about the driver, or a file of recordings, for
         what was measured.
 
-An option may go on in the next lines, which are indented further. A lesson's page has a rule, and
-each rule its evidence before the next heading; a page that lacks either ends the build.
+An option may go on in the next lines, which are indented further. A lesson without a rule, or whose
+rule has no evidence, ends the build: RulesOf in tables.py collects both.
 """
 
 import re
@@ -17,7 +17,6 @@ import re
 from docutils.parsers.rst import directives
 
 from .page import BookDirective
-from .runs import BookError
 
 SHOWN = {
     "documented": "*Documented:*",
@@ -33,8 +32,6 @@ LINK = {
         "a :ref: to a note, or :path:`simulator/tests/...`",
     ),
 }
-RULE = re.compile(r"^(?:\*\*The rule\.\*\*|\.\. dropdown:: The rule$)", re.M)
-HEADING = re.compile(r"^-{3,}$", re.M)
 
 
 class Evidence(BookDirective):
@@ -54,25 +51,3 @@ class Evidence(BookDirective):
                 raise self.error(f"evidence:: :{name}: links to where that stands: {wanted}")
             parts.append(f"{shown} {text}.")
         return self.lines([".. rst-class:: mark evidence", "", " ".join(parts)])
-
-
-def expect_evidence(page, text):
-    """Ends the build where the page of a lesson has no rule, or a rule has no evidence."""
-    parts = RULE.split(text)[1:]
-    if not parts:
-        raise BookError(f"docs/{page}.rst has no rule: **The rule.** or .. dropdown:: The rule")
-    for part in parts:
-        if ".. evidence::" not in HEADING.split(part)[0]:
-            raise BookError(
-                f"docs/{page}.rst has a rule without evidence: write what is documented and what "
-                "was measured below it, as docs/extensions/book/evidence.py describes."
-            )
-
-
-def read_page(app, page, source):
-    if re.match(r"\d\d_", page):
-        expect_evidence(page, source[0])
-
-
-def setup(app):
-    app.connect("source-read", read_page)

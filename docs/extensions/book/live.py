@@ -22,12 +22,12 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from . import simulated_device
 from .manifest import lessons, manifest
 from .page import in_html
+from .run_steps import BECAUSE
 from .rungs import RUNGS
 from .runs import HANDOUT, ROOT, text_of, variant
 from .sources import LISTED_TOO
@@ -131,8 +131,7 @@ def sources_of(lesson):
     files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
     files += [f"build/{program}.c" for program in mutants_of(lesson)]
     sources = {file: text_of(file) for file in files}
-    because = {rung.name: rung.because for rung in RUNGS}
-    return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
+    return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': BECAUSE})};\n"
 
 
 def scripts_of(lesson):
@@ -196,15 +195,6 @@ class RunHere(SphinxDirective):
         return [in_html(form(lesson))]
 
 
-def expect_form(app, doctree):
-    """A lesson that can run in the page does."""
-    lesson = app.env.docname
-    if simulated_device.has(f"solutions/{lesson}") and not any(
-        'class="live"' in raw.astext() for raw in doctree.findall(nodes.raw)
-    ):
-        raise ExtensionError(f"docs/{lesson}.rst has no bench:: lesson, though it could run")
-
-
 def write_scripts(app):
     """Before the pages, whose addresses of scripts have their checksums."""
     if app.builder.name != "html" or HANDOUT:
@@ -222,5 +212,4 @@ def write_scripts(app):
 def setup(app):
     LISTED_TOO.update(f"build/{program}.c" for name in lessons() for program in mutants_of(name))
     app.add_role("bench", BenchLink())
-    app.connect("doctree-read", expect_form)
     app.connect("builder-inited", write_scripts)

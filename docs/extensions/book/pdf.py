@@ -14,8 +14,10 @@ import re
 import struct
 import sys
 import zlib
-from itertools import pairwise
+from io import BytesIO
 from pathlib import Path
+
+from pypdf import PdfReader
 
 from . import chromium
 from .how_far import HowFar
@@ -44,7 +46,11 @@ def printed(folder):
     with HowFar("Chromium makes the PDF"), chromium.Browser() as browser:
         browser.open(folder / "index.html")
         browser.evaluate(f"{JOIN}({json.dumps(TITLE)}, {json.dumps(STYLE)})")
-        begins = Objects(browser.print(**OPTIONS)).begins()
+        book = PdfReader(BytesIO(browser.print(**OPTIONS)))
+        begins = {
+            name.lstrip("/"): book.get_destination_page_number(place) + 1
+            for name, place in book.named_destinations.items()
+        }
         browser.evaluate(f"({NUMBER})({json.dumps(begins)})")
         return Objects(browser.print(**OPTIONS)).packed()
 
@@ -56,7 +62,7 @@ class Objects:
         start = int(re.search(rb"startxref\s+(\d+)", pdf[-40:])[1])
         table = pdf[start:]
         places = sorted(int(place) for place in re.findall(rb"(\d{10}) 00000 n", table))
-        parts = (pdf[begin:end] for begin, end in pairwise([*places, start]))
+        parts = (pdf[begin:end] for begin, end in zip(places, [*places[1:], start]))
         found = (re.match(rb"(\d+) 0 obj\n(.*)\nendobj\s*$", part, re.S) for part in parts)
         self.bodies = {int(one[1]): one[2] for one in found}
         plain = {n: body for n, body in self.bodies.items() if not body.endswith(b"endstream")}
@@ -69,23 +75,6 @@ class Objects:
             int(re.search(rb"/%s (\d+) 0 R" % key, table)[1]) for key in (b"Root", b"Info")
         )
         self.bodies[self.info] = re.sub(rb"\n/\w+Date \([^)]*\)", b"", self.bodies[self.info])
-
-    def reference(self, number, key):
-        return int(re.search(rb"/%s (\d+) 0 R" % key, self.bodies[number])[1])
-
-    def pages(self, number):
-        kids = re.search(rb"/Kids \[([^]]*)\]", self.bodies[number])
-        if not kids:
-            return [number]
-        return [page for kid in re.findall(rb"(\d+) 0 R", kids[1]) for page in self.pages(int(kid))]
-
-    def begins(self):
-        """On which page each place of the book is, from 1 on."""
-        pages = self.pages(self.reference(self.root, b"Pages"))
-        numbers = {page: number for number, page in enumerate(pages, 1)}
-        places = self.bodies[self.reference(self.root, b"Dests")]
-        found = re.findall(rb"/([^\s/\[]+) \[(\d+) 0 R", places)
-        return {name.decode(): numbers[int(page)] for name, page in found}
 
     def packed(self):
         """The PDF with its objects in streams (PDF 1.5)."""

@@ -16,11 +16,6 @@ BECAUSE = {rung.name: rung.because for rung in RUNGS}
 LACKS = """for (const [name, find] of Object.entries({
     at(place) { return this[place < 0 ? this.length + place : place]; },
     findLast(is) { return [...this].reverse().find(is); },
-    findLastIndex(is) {
-        let at = this.length - 1;
-        while (at >= 0 && !is(this[at], at)) at--;
-        return at;
-    },
 })) if (!Array.prototype[name])
     Object.defineProperty(Array.prototype, name, { value: find });"""
 # What it is called with comes as text, and so goes what it returns: a run, or the pools where there

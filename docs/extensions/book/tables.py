@@ -84,7 +84,7 @@ class RulesOf(BookDirective):
     evidence."""
 
     RULE = re.compile(
-        r"^\*\*The rule\.\*\* (?P<rule>.*?\n)\n(?P<more>.*?)"
+        r"^\*\*The rule\.\*\* (?P<rule>.*?\n)\n(?P<more>(?:(?!^---).)*?)"
         r"(?P<evidence>^\.\. evidence::\n(?:   [^\n]*\n)+)",
         re.M | re.S,
     )
@@ -98,7 +98,10 @@ class RulesOf(BookDirective):
             page = f"docs/{name}.rst"
             found = self.RULE.search((ROOT / page).read_text(encoding="utf-8"))
             if not found:
-                raise BookError(f"{page} has no paragraph that begins with **The rule.**")
+                raise BookError(
+                    f"{page} has no paragraph that begins with **The rule.**, or no evidence:: "
+                    "below it, which says what is documented and what was measured."
+                )
             lines += [f":doc:`{name}`", "", found["rule"], found["more"], found["evidence"], ""]
         if not lines:
             raise BookError(f"{self.env.docname}: no lesson's manifest has the part {part}.")
@@ -167,24 +170,20 @@ class CallTable(BookDirective):
     """A group of docs/calls.txt, with what was recorded of its calls."""
 
     def run(self):
-        found = self.lines(self.table())
-        if type(self) is CallTable:
-            kind = "attribute" if self.arguments[0] == "attributes" else "call"
-            domain.name_calls(self.env, kind, found)
+        group = self.arguments[0]
+        is_calls = group != "attributes"
+        found = self.lines(calls.call_table(group) if is_calls else calls.attribute_table(group))
+        domain.name_calls(self.env, "call" if is_calls else "attribute", found)
         return found
 
-    def table(self):
-        group = self.arguments[0]
-        return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
 
-
-class CallIndex(CallTable):
+class CallIndex(BookDirective):
     """Every CUDA call, and the pages that show it."""
 
     required_arguments = 0
 
-    def table(self):
-        return calls.call_index()
+    def run(self):
+        return self.lines(calls.call_index())
 
 
 HAZARDS = "simulator/base/hazards.def"
