@@ -19,15 +19,12 @@ NARROW = 500
 class Drawing:
     title: str  # the insight, in one sentence
     paint: object  # draws on a canvas
-    rows: object  # the rows of the table
+    table: object  # returns (heads, rows)
 
     def draw(self, width):
         canvas = svg.Canvas(width)
         self.paint(canvas)
         return canvas
-
-    def table(self):
-        return self.rows()
 
 
 DRAWINGS = {}
@@ -48,11 +45,10 @@ def recorded(lesson):
     return file.read_text(encoding="utf-8").splitlines()
 
 
-def node(canvas, x, y, width, words, kind="work", code=False, high=0):
+def node(canvas, x, y, width, words, kind="work", style="", high=0, room=8):
     """A box with words in its middle; returns the y below it."""
-    style = "code" if code else ""
     lines = [line for part in words.split("\n") for line in svg.wrapped(part, width - 10, style)]
-    high = max(high, len(lines) * svg.LINE + 8)
+    high = max(high, len(lines) * svg.LINE + room)
     canvas.box(kind, x, y, width, high, 3)
     base = y + (high - len(lines) * svg.LINE) / 2 + 12
     for number, line in enumerate(lines):
@@ -177,9 +173,8 @@ def draw_rung(canvas, x, y, name):
     if name != "same stream":
         canvas.line("stream", (x, lower), (x + wide, lower), behind=True)
 
-    def call(at, base, words, style):
-        canvas.box(style, x + at, base - 11, 58, 22, 3)
-        canvas.text(x + at + 29, base + 4, words, "", "middle")
+    def call(at, base, words, kind, wide=58):
+        node(canvas, x + at, base - 11, wide, words, kind, room=6)
 
     call(8, upper, "free", "work s-1")
     if name == "same stream":
@@ -196,8 +191,7 @@ def draw_rung(canvas, x, y, name):
     elif name == "opportunistic":
         canvas.text(x + 84, upper - 5 + 22, "✓ the device is past it", "good")
     elif name == "new":
-        canvas.box("ghost", x + 160, lower - 11, 84, 22, 3)
-        canvas.text(x + 202, lower + 4, "+ 32 MiB", "", "middle")
+        call(160, lower, "+ 32 MiB", "ghost", 84)
     else:
         call(176, lower, "wait", "waits")
         canvas.arrow("inserted", (x + 66, upper + 4), (x + 174, lower - 6))
@@ -284,11 +278,11 @@ EDGES = [
 def edges(canvas):
     columns = 2 if canvas.width < NARROW else 4
     room, tops = canvas.width / columns, 0
-    for number, (name, steps, kind) in enumerate(EDGES):
+    for number, (name, steps, way) in enumerate(EDGES):
         x, y = number % columns * room, tops
         canvas.text(x + 4, y + 14, name, "heading")
-        streams = [x + 38, x + 126] if kind else [x + 60]
-        heads = {"legacy": ("blocking", "legacy")}.get(kind, ("stream 1", "stream 2"))
+        streams = [x + 38, x + 126] if way else [x + 60]
+        heads = {"legacy": ("blocking", "legacy")}.get(way, ("stream 1", "stream 2"))
         places = []
         for center, words in zip(streams, heads):
             canvas.text(center, y + 36, words, "", "middle")
@@ -298,17 +292,16 @@ def edges(canvas):
             center = streams[1] if second else streams[0]
             top = y + 50 + row * 32
             if host:
-                canvas.box("waits", x + 4, top, room - 16, 22, 3)
-                canvas.text(x + 4 + (room - 16) / 2, top + 15, "host waits", "waits", "middle")
+                node(canvas, x + 4, top, room - 16, "host waits", "waits", "waits", room=6)
             else:
-                canvas.box(f"work s-{2 if second else 1}", center - 33, top, 66, 22, 3)
-                canvas.text(center, top + 15, step.lstrip("> "), "", "middle")
+                kind = f"work s-{2 if second else 1}"
+                node(canvas, center - 33, top, 66, step.lstrip("> "), kind, room=6)
             places.append((center, top))
-        if kind == "event":
+        if way == "event":
             canvas.arrow(
                 "event", (places[1][0] + 20, places[1][1] + 22), (places[2][0] - 20, places[2][1])
             )
-        if kind == "legacy":
+        if way == "legacy":
             canvas.arrow(
                 "event", (places[0][0] + 20, places[0][1] + 22), (places[1][0] - 20, places[1][1])
             )
@@ -790,13 +783,10 @@ def turns(canvas):
         y = 26 + row * 40
         waits, call = words.startswith("!"), work or words.startswith("!")
         kind = "waits" if waits else "call" if call else "used s-3"
-        canvas.box(kind, 0, y, host, 30, 3)
-        style = "code" if call else "on"
-        canvas.text(host / 2, y + 19, words.lstrip("! "), style, "middle")
+        node(canvas, 0, y, host, words.lstrip("! "), kind, "code" if call else "on", 30)
         if work:
             worked = y + 20
-            canvas.box("work s-1", right, y + 5, stream, 30, 3)
-            canvas.text(right + stream / 2, y + 24, work, "", "middle")
+            node(canvas, right, y + 5, stream, work, "work s-1", high=30)
             canvas.arrow(edge, (host, y + 12), (right, y + 16))
         elif edge:
             canvas.arrow(edge, (right, worked + 6), (host, y + 15))
@@ -886,17 +876,16 @@ def bars(canvas):
         axis(top, y)
         y += 6
     y = canvas.paragraph(0, y + 22, "One call for 1 MiB, while another stream copies", "heading")
-    top = y = y - 8
+    y -= 8
+    begin, part = (left, 1) if narrow else (left + 60, 0.85)  # the names are longer
     for call, figure in stalls:
         if narrow:
             canvas.text(0, y + 12, call, "code")
             y += 18
-            canvas.box("used s-3", left, y, length(figure), 17, 2)
-            canvas.text(left + length(figure) + 6, y + 13, in_words(figure))
         else:
-            canvas.text(left - 8 + 60, y + 13, call, "code", "end")
-            canvas.box("used s-3", left + 60, y, length(figure) * 0.85, 17, 2)
-            canvas.text(left + 66 + length(figure) * 0.85, y + 13, in_words(figure))
+            canvas.text(begin - 8, y + 13, call, "code", "end")
+        canvas.box("used s-3", begin, y, length(figure) * part, 17, 2)
+        canvas.text(begin + length(figure) * part + 6, y + 13, in_words(figure))
         y += 21
     canvas.reach(y)
     canvas.paragraph(
@@ -1021,8 +1010,7 @@ def piece(canvas):
         for middle, (size, _, owner) in zip(middles, PARTS):
             if owner != stream:
                 continue
-            canvas.box(f"work s-{stream}", middle - 22, y, 44, 24, 3)
-            canvas.text(middle, y + 16, f"{size}", "bold", "middle")
+            node(canvas, middle - 22, y, 44, f"{size}", f"work s-{stream}", "bold", 24)
             canvas.arrow("event", (last, y + 12), (middle - 23, y + 12), behind=True)
             last = middle + 22
         y += 42
