@@ -16,7 +16,7 @@ LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
 EMCC := bash tools/emcc.sh
 
 # Addresses have 64 bits, as outside of a browser, and are lowered to the 32 bits of browsers. There
-# is one thread. The simulated device is compiled for size, because the bench may have 160 KB.
+# is one thread. The simulated device is compiled for size, because the bench may have 181 KB.
 LIVE_FLAGS := -sMEMORY64=2 -Os -mbulk-memory -D_Thread_local=
 LIVE_COMPILE = @mkdir -p $(@D) && $(EMCC) $(LIVE_FLAGS) -Oz -std=gnu11 -Wall -Wextra -Isimulator \
 	-Ilessons -Ibuild/live -I$(SIMULATOR) -isystem build/cuda/include -MMD -MP -c $< -o $@

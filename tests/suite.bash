@@ -170,7 +170,7 @@ copy_built() {
     find "$1" -type f -exec touch -r build/cuda/found {} +
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
-    cp -a build/simulator/{api,objects,*.inc,lib*} "$1/build/simulator"
+    cp -a build/simulator/{objects,*.inc,lib*} "$1/build/simulator"
 }
 
 # git_of_built FOLDER: puts a git there whose clones have what is built here already. That a clone

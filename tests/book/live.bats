@@ -358,7 +358,7 @@ pages again: type make live."
     assert_output '"many" is no number of kernels; expected 0 to 64.'
 }
 
-@test "the bench is at most 180 KB compressed" {
+@test "the bench is at most 181 KB compressed" {
     local bytes
     bytes=$({
         # As the book has them (book/every_page.py).
@@ -370,7 +370,7 @@ pages again: type make live."
         sed -E 's/^ +//' docs/_static/{stepper,bench,colors,pictures}.css |
             perl -0pe 's|/\*.*?\*/\n?||gs; s/\s*([{};,])\s*|:\K\s+/$1/g'
     } | gzip -9 | wc -c)
-    [ "$bytes" -le 184320 ] || miss "The bench has $bytes bytes compressed; 184,320 are allowed."
+    [ "$bytes" -le 185344 ] || miss "The bench has $bytes bytes compressed; 185,344 are allowed."
 }
 
 # bats test_tags=long

@@ -18,7 +18,9 @@ recorder() {
         name=$(basename "${file%.gz}" .txt)
         case $name in
         differences | chance | questions | ipc-mutants) ;;   # by hand; by record.py
-        kernels-*) [ -e "simulator/tests/unit/kernels/${name#*-}.cu" ] || complain "$name?" ;;
+        kernels-*)
+            [ -e "simulator/tests/unit/kernels/${name#*-}.cu" ] ||
+                [ -e "simulator/tests/unit/${name#*-}.c" ] || complain "$name?" ;;
         *) [ -e "${file%.txt*}.c" ] || complain "There is no $name.c, which prints $name.txt." ;;
         esac
         grep -q "^|.*\b$(basename "$file")" simulator/tests/facts/README.md ||

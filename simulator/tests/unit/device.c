@@ -52,8 +52,8 @@ CASE(limits)
     OK(cudaDeviceGetLimit(&value, cudaLimitPersistingL2CacheSize));
     SAME(3932160, value);
     IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 1));
-    IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit((enum cudaLimit)99, 1));
-    IS(cudaErrorUnsupportedLimit, cudaDeviceGetLimit(&value, (enum cudaLimit)99));
+    IS(cudaErrorInvalidValue, cudaDeviceSetLimit((enum cudaLimit)99, 1));
+    IS(cudaErrorInvalidValue, cudaDeviceGetLimit(&value, (enum cudaLimit)99));
     IS(cudaErrorInvalidValue, cudaDeviceGetLimit(NULL, cudaLimitStackSize));
     OK(cudaDeviceReset());
     OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
