@@ -16,7 +16,6 @@ from check import (
 
 BEFORE_POOLS = (10000, 10010, 10020, 11000)
 WITH_HANDLE_TYPES = (11040, 11080, 12000, 12040, 12080)
-DRIVERS = (11020, *WITH_HANDLE_TYPES)
 ATTRIBUTES = {115: "MemoryPoolsSupported", 119: "MemoryPoolSupportedHandleTypes"}
 EXPORT_FAILS = "cudaMemPoolExportToShareableHandle:1"
 
@@ -93,7 +92,7 @@ def test_before_pools(check):
 def test_no_pools(check):
     sentence = """the version of the driver decides which attributes can be queried, and
         cudaDevAttrMemoryPoolsSupported whether this device has pools."""
-    device = {"SIM_POOLS": "off", "SIM_DRIVER_VERSION": check.choose("new", DRIVERS)}
+    device = {"SIM_POOLS": "off", "SIM_DRIVER_VERSION": check.choose("new", WITH_HANDLE_TYPES)}
     run = support(check, sentence, pools=0, sharing=0, **device)
     if for_pools(run):
         miss(f"""the program queries the device. It makes no call that needs pools only to see
