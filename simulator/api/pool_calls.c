@@ -187,8 +187,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
     if (props->maxSize == SIZE_MAX && props->location.type != cudaMemLocationTypeDevice)
         return cudaSuccess;
     /* Measured for 1 << 50 bytes (probe-answers.txt, "pools"). */
-    return props->maxSize > settings.memory ? cudaErrorMemoryAllocation
-                                                            : cudaSuccess;
+    return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cudaError_t do_cudaMemPoolCreate(struct call *call, cudaMemPool_t *pool,

@@ -144,7 +144,7 @@ CASE(resources)
     enum cudaFuncCache config;
     IS(cudaSuccess, cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
     IS(cudaSuccess, cudaDeviceGetCacheConfig(&config));
-    IS(cudaFuncCachePreferL1, config);
+    SAME(cudaFuncCachePreferL1, config);
 
 #define BLOCKS(...) cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, __VA_ARGS__)
     IS(cudaSuccess, BLOCKS(kernel, 256, 0, cudaOccupancyDefault));
