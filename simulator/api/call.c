@@ -204,9 +204,9 @@ static cudaError_t check_context(enum call_id id, unsigned flags)
 }
 
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
-                       void *const *frame, bool per_thread)
+                       void *const *frame, unsigned ways)
 {
-    unsigned flags = calls[id].flags;
+    unsigned flags = calls[id].flags | (ways & HAS_CONTEXT ? ANY_CONTEXT : 0);
     /* The driver API does not set the runtime's last error (documented for the runtime's). */
     call->forgets_error = flags & ALWAYS || id >= CALL_cuInit;
     call->is_counted = !in_host_function && !(flags & ALWAYS);
@@ -215,7 +215,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     const char *name = calls[id].name + (call->is_launch ? strlen("__") : 0);
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call, name, address, frame);
-    begin(call, name, cost, address, frame, per_thread, flags & ASKS);
+    begin(call, name, cost, address, frame, ways & PER_THREAD, flags & ASKS);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)

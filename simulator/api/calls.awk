@@ -4,13 +4,15 @@
 # functions that do the work of the calls below the heading.
 #
 #   CALL(name, cost, flags)          ->  CALL(streams, name, ..., parameters, work, arguments)
-#   OWN(name, ..., flags)            ->  OWN(streams, name, ..., parameters, work, arguments)
+#   OWN(name, ..., flags)            ->  OWN(streams, name, ..., stream, parameters, work,
+#                                            arguments)
 #   CALL(..., flags, expression)     ->  the same, and BODY(name, work, expression)
-#   TWIN(name, ..., twin)            ->  TWIN(streams, name, ..., twin, parameters, arguments,
-#   TWIN(name, ..., twin, (values))           cost_arguments)
+#   TWIN(name, ..., twin)            ->  TWIN(streams, name, ..., twin, stream, parameters,
+#   TWIN(name, ..., twin, (values))           arguments, cost_arguments)
 #
 #   streams         PTSZ or PTDS, if the header declares a twin of that suffix for programs with
 #                   per-thread default streams; otherwise ONE
+#   stream          the parameter hStream, or NULL if there is none
 #   parameters      of the exported function
 #   work            the parameters of do_NAME, which does the work
 #   arguments       the values that the exported function passes to do_NAME, or to do_TWIN
@@ -49,7 +51,9 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
 {
     streams = (symbol "_ptsz") in declared ? "PTSZ" : (symbol "_ptds") in declared ? "PTDS" : "ONE"
     call = arguments == "" ? "(&call)" : "(&call, " arguments ")"
-    print kind "(" streams ", " given ", (" text "), " more call \
+    print kind "(" streams ", " given \
+        (kind !~ /OWN|TWIN/ ? "" : text ~ /CUstream hStream/ ? ", hStream" : ", NULL") \
+        ", (" text "), " more call \
         (kind == "TWIN" ? ", (" arguments ")" : "") ")"
 }
 # Declares the function that does the work of a call.

@@ -13,6 +13,8 @@
 #include "api/call.h"
 #include "api/context.h"
 
+/* Returns the flags of the current context, which there must be. */
+unsigned context_flags(void);
 /* Copies as a driver's structure describes them; `stream` is NULL for a call that blocks. */
 cudaError_t driver_copy_2d(struct call *call, const CUDA_MEMCPY2D *copy,
                            const cudaStream_t *stream);

@@ -91,7 +91,7 @@ cudaError_t do_cuArray3DGetDescriptor_v2(struct call *call, CUDA_ARRAY3D_DESCRIP
 {
     const struct array *a = array_of(call, (cudaArray_t)array);
     if (!d || !a)
-        return d ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+        return a ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
     *d = (CUDA_ARRAY3D_DESCRIPTOR){a->extent.width,     a->extent.height,      a->extent.depth,
                                    format_of(&a->desc), channels_of(&a->desc), a->flags};
     return cudaSuccess;

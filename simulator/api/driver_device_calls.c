@@ -79,10 +79,10 @@ cudaError_t do_cuDeviceComputeCapability(struct call *call, int *major, int *min
 cudaError_t do_cuDevicePrimaryCtxRetain(struct call *call, CUcontext *context, CUdevice device)
 {
     line_signed(&call->line, "device", device);
-    if (!context)
-        return cudaErrorInvalidValue;
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
+    if (!context)
+        return cudaErrorInvalidValue;
     struct context *c = context_primary(device);
     c->references++;
     *context = c->handle;
@@ -123,12 +123,21 @@ cudaError_t do_cuDevicePrimaryCtxReset_v2(struct call *call, CUdevice device)
     return device_exists(device) ? reset(call, device) : cudaErrorInvalidDevice;
 }
 
+/* Returns whether a context can have these flags. It has at most one that says how hosts wait. */
+static bool are_flags(unsigned flags)
+{
+    unsigned schedule = flags & CU_CTX_SCHED_MASK;
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && !(schedule & (schedule - 1));
+}
+
+/* Measured (probe-odd-driver.txt): a primary context always maps the host's memory, and the flag
+ * for it is rejected. */
 cudaError_t do_cuDevicePrimaryCtxSetFlags_v2(struct call *call, CUdevice device, unsigned int flags)
 {
-    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
-        return cudaErrorInvalidValue;
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
+    if (!are_flags(flags) || flags & CU_CTX_MAP_HOST)
+        return cudaErrorInvalidValue;
     context_primary(device)->flags = flags;
     return cudaSuccess;
 }
@@ -145,16 +154,27 @@ cudaError_t do_cuDevicePrimaryCtxGetState(struct call *call, CUdevice device, un
     return cudaSuccess;
 }
 
+#define CU_CTX_COREDUMPS (CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE)
+
+/* Measured (probe-odd-driver.txt): not what was set, for a primary context. */
+unsigned context_flags(void)
+{
+    const struct context *c = context_current();
+    return c->is_primary ? (c->flags & ~(unsigned)CU_CTX_COREDUMPS) | CU_CTX_MAP_HOST : c->flags;
+}
+
 /* ---- other contexts ---- */
 
 cudaError_t do_cuCtxCreate_v2(struct call *call, CUcontext *context, unsigned int flags,
                               CUdevice device)
 {
     line_signed(&call->line, "device", device);
-    if (!context || flags & ~(unsigned)CU_CTX_FLAGS_MASK)
+    if (!context)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
+    if (!are_flags(flags))
+        return cudaErrorInvalidValue;
     struct context *c = context_new(device, flags);
     context_push(c);
     *context = c->handle;

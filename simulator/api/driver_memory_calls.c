@@ -24,48 +24,58 @@ cudaError_t do_cuMemAllocPitch_v2(struct call *call, CUdeviceptr *pointer, size_
 
 /* ---- copies ---- */
 
-/* Documented: a context names its device. */
+/* Finds the device that a context names, or the current one for NULL (measured:
+ * probe-odd-driver.txt). */
+static cudaError_t find_device(CUcontext context, int *device)
+{
+    const struct context *c = context_of(context);
+    *device = c ? c->device : device_current();
+    return context && !c ? cudaErrorDeviceUninitialized : cudaSuccess;
+}
+
 cudaError_t do_cuMemcpyPeer(struct call *call, CUdeviceptr to, CUcontext toContext,
                             CUdeviceptr from, CUcontext fromContext, size_t bytes)
 {
-    const struct context *t = context_of(toContext), *f = context_of(fromContext);
-    if (!t || !f)
-        return cudaErrorDeviceUninitialized;
-    return do_cudaMemcpyPeer(call, (void *)to, t->device, (void *)from, f->device, bytes);
+    int t, f;
+    cudaError_t e = find_device(toContext, &t);
+    e = e ? e : find_device(fromContext, &f);
+    return e ? e : do_cudaMemcpyPeer(call, (void *)to, t, (void *)from, f, bytes);
 }
 
 cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext toContext,
                                  CUdeviceptr from, CUcontext fromContext, size_t bytes,
                                  CUstream stream)
 {
-    const struct context *t = context_of(toContext), *f = context_of(fromContext);
-    if (!t || !f)
-        return cudaErrorDeviceUninitialized;
-    return do_cudaMemcpyPeerAsync(call, (void *)to, t->device, (void *)from, f->device, bytes,
-                                  stream);
+    int t, f;
+    cudaError_t e = find_device(toContext, &t);
+    e = e ? e : find_device(fromContext, &f);
+    return e ? e : do_cudaMemcpyPeerAsync(call, (void *)to, t, (void *)from, f, bytes, stream);
 }
 
 /* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
  * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors;
- * an array's part may begin between two elements; and a pitch may be 0. Assumed: then no byte is
- * between two rows. */
+ * an array's part may begin between two elements; and a pitch may be 0. Measured
+ * (probe-odd-driver.txt): then no byte is between two rows, as no row is between two slices if the
+ * height is 0; and for a copy of no bytes, nothing counts. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
                             struct cudaPos *pos, struct cudaPitchedPtr *ptr)
 {
-    const bool is_empty = !e.width || !e.height || !e.depth;
+    if (!e.width || !e.height || !e.depth)
+        return cudaSuccess;
     if (type == CU_MEMORYTYPE_ARRAY) {
         const struct array *a = array_of(call, (cudaArray_t)array);
-        return is_empty || (a && array_take_place(a, 1, e, pos, ptr)) ? cudaSuccess
-                                                                      : cudaErrorInvalidValue;
+        return a && array_take_place(a, 1, e, pos, ptr) ? cudaSuccess : cudaErrorInvalidValue;
     }
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return cudaErrorInvalidValue;
     ptr->ptr = type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)host : (void *)device;
     if (!ptr->pitch)
         ptr->pitch = pos->x + e.width;
-    const bool overlaps = ptr->pitch < pos->x + e.width || (ptr->ysize && ptr->ysize < e.height);
-    return overlaps && !is_empty ? cudaErrorInvalidValue : cudaSuccess;
+    if (!ptr->ysize)
+        ptr->ysize = pos->y + e.height;
+    const bool overlaps = ptr->pitch < pos->x + e.width || ptr->ysize < e.height;
+    return overlaps ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
@@ -82,7 +92,7 @@ static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct c
 {
     /* Documented: an array has no levels of detail. Measured (probe-more-answers.txt,
      * "driver_slices"): what is reserved need not be NULL. */
-    if (!c || c->srcLOD || c->dstLOD)
+    if (!c || ((c->srcLOD || c->dstLOD) && c->WidthInBytes && c->Height && c->Depth))
         return cudaErrorInvalidValue;
     *p = (struct cudaMemcpy3DParms){.srcPos = {c->srcXInBytes, c->srcY, c->srcZ},
                                     .srcPtr = {NULL, c->srcPitch, 0, c->srcHeight},
@@ -249,8 +259,8 @@ static uint64_t handle_types(const struct address_info *a, CUdeviceptr address)
     return a->pool ? (uint64_t)a->pool->props.handleTypes : 0;
 }
 
-/* Measured: probe-driver.txt and probe-owner.txt, but for the two addresses, the id, and the
- * synchronous copies, which are documented. */
+/* Measured: probe-driver.txt, probe-owner.txt and probe-odd-driver.txt, but for the two addresses
+ * and the id, which are documented. */
 static cudaError_t find_attribute(const struct call *call, const struct address_info *a,
                                   CUpointer_attribute attribute, CUdeviceptr address,
                                   struct attribute_value *v)
@@ -261,11 +271,16 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     cudaError_t e = cudaSuccess;
     bool on_host = a->kind == ADDRESS_PINNED || a->heap->host_visible;
     find_range(a, address, &start, &size);
-    const CUdeviceptr mapping = start;
-    const size_t mapping_bytes = size;
+    CUdeviceptr mapping = start;
+    size_t mapping_bytes = size;
     if (a->heap && a->heap->is_virtual) {
         start = (CUdeviceptr)a->heap->base;
         size = a->heap->limit;
+    } else {
+        /* Measured (probe-odd-driver.txt), but for the address: a mapping is whole segments. */
+        const size_t segment = a->heap ? a->heap->segment_size : 2 * MiB;
+        mapping -= mapping % segment;
+        mapping_bytes = (start + size - mapping + segment - 1) / segment * segment;
     }
     *v = (struct attribute_value){0, sizeof(unsigned)};
     switch (attribute) {
@@ -291,6 +306,7 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         v->value = (unsigned)(a->kind == ADDRESS_PINNED ? a->pinned->device : memory_device(a));
         break;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: v->value = is_plain(a); break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -315,7 +331,10 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *v = (struct attribute_value){a->pool ? (uintptr_t)a->pool->handle : 0, sizeof(void *)};
         break;
-    default: return call_not_simulated(call, "attribute %d is", (int)attribute);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        return call_not_simulated(call, "attribute %d is", (int)attribute);
+    default: return cudaErrorInvalidValue;
     }
     return e;
 }

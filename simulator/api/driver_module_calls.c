@@ -99,7 +99,7 @@ static char *read_file(const char *path, size_t *bytes)
 cudaError_t do_cuModuleLoad(struct call *call, CUmodule *module, const char *path)
 {
     size_t bytes;
-    if (!module || !path)
+    if (!module || !path || !*path)
         return cudaErrorInvalidValue;
     char *image = read_file(path, &bytes);
     if (!image)
@@ -140,11 +140,11 @@ cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmo
                                    const char *name)
 {
     line_text(&call->line, "kernel", name ? name : "");
-    if (!function || !name)
-        return cudaErrorInvalidValue;
     struct binary *binary = handle_object(HANDLE_MODULE, module);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
+    if (!function || !name || !*name)
+        return cudaErrorInvalidValue;
     struct registered_kernel *k = registry_kernel_of(binary, name);
     if (!k)
         return cudaErrorSymbolNotFound;
@@ -166,11 +166,11 @@ cudaError_t do_cuKernelGetFunction(struct call *call, CUfunction *function, CUke
 cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, size_t *bytes,
                                     CUmodule module, const char *name)
 {
-    if (!name || (!address && !bytes))
-        return cudaErrorInvalidValue;
     struct binary *binary = handle_object(HANDLE_MODULE, module);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
+    if (!name || (!address && !bytes))
+        return cudaErrorInvalidValue;
     struct variable *v = registry_loaded_variable(binary, name);
     /* Measured (probe-more-answers.txt, "images"): the error of a kernel's name is another one. */
     if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST))
@@ -329,7 +329,7 @@ static cudaError_t find_loaded(const void *function, struct registered_kernel **
 
 cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction function)
 {
-    if (!module)
+    if (!module || !function)
         return cudaErrorInvalidValue;
     const struct registered_kernel *k = registry_kernel(function);
     if (!k || !k->binary->handle)
@@ -340,7 +340,7 @@ cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction f
 
 cudaError_t do_cuFuncGetName(struct call *call, const char **name, CUfunction function)
 {
-    if (!name)
+    if (!name || !function)
         return cudaErrorInvalidValue;
     const struct registered_kernel *k = registry_kernel(function);
     if (!k)
@@ -356,7 +356,7 @@ cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t
 {
     struct registered_kernel *k;
     struct function *f;
-    if (!offset)
+    if (!offset || !function)
         return cudaErrorInvalidValue;
     cudaError_t e = find_loaded(function, &k, &f);
     if (e)

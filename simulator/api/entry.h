@@ -24,20 +24,27 @@ enum call_id {
 
 /* Define the exported functions of a call, whose `streams` ends the name, by ENTRY(symbol, name,
  * per_thread, ...). */
-#define ENTRY_ONE(name, ...) ENTRY(name, name, false, __VA_ARGS__)
-#define ENTRY_PTSZ(name, ...)             \
-    ENTRY(name, name, false, __VA_ARGS__) \
-    ENTRY(name##_ptsz, name, true, __VA_ARGS__)
-#define ENTRY_PTDS(name, ...)             \
-    ENTRY(name, name, false, __VA_ARGS__) \
-    ENTRY(name##_ptds, name, true, __VA_ARGS__)
+#define ENTRY_ONE(name, ...) ENTRY(name, name, 0, __VA_ARGS__)
+#define ENTRY_PTSZ(name, ...)         \
+    ENTRY(name, name, 0, __VA_ARGS__) \
+    ENTRY(name##_ptsz, name, PER_THREAD, __VA_ARGS__)
+#define ENTRY_PTDS(name, ...)         \
+    ENTRY(name, name, 0, __VA_ARGS__) \
+    ENTRY(name##_ptds, name, PER_THREAD, __VA_ARGS__)
+
+enum call_ways {
+    /* The default stream is that of the thread. */
+    PER_THREAD = 1,
+    /* A call of the driver API for a stream that has a context. */
+    HAS_CONTEXT = 2,
+};
 
 /* Takes the lock, begins the call's line, and brings the device up to date. The call must return
  * the error at once: a fault, a call from inside a host function, a forked child, a failure that
  * SIM_FAIL requests, or a capture that forbids the call. `address` and `frame` are the entry
- * point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
+ * point's OS_CALL_ADDRESS and OS_CALL_FRAME, and `ways` are from enum call_ways. */
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
-                       void *const *frame, bool per_thread);
+                       void *const *frame, unsigned ways);
 
 /* Under this schedule a query may have to be repeated for a virtual second, so each takes 1 ms. */
 static inline time_ns query_cost(time_ns cost)

@@ -131,9 +131,9 @@ cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    if (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride)
-        return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
+    if (!e && (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride))
+        return cudaErrorInvalidValue;
     if (!e)
         *blocks = (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     return e;

@@ -468,7 +468,7 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
                 checker_access_granted(call, p, list[i].location.id);
         return device_sticky_error;
     }
-    if (!p)
+    if (!p || (!list && call_is_drivers(call)))
         return cudaErrorInvalidValue;
     if (count && !list)
         fatal_hazard(HAZARD_NULL_LIST, call->origin.call,

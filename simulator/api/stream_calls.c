@@ -248,8 +248,17 @@ cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
         h.policy = value->syncPolicy;
         break;
     case cudaLaunchAttributePriority: s->priority = clamped_priority(value->priority); break;
-    case cudaLaunchAttributeMemSyncDomainMap: h.domains = value->memSyncDomainMap; break;
-    case cudaLaunchAttributeMemSyncDomain: h.domain = value->memSyncDomain; break;
+    /* Measured (probe-odd-driver.txt): which domains there are. */
+    case cudaLaunchAttributeMemSyncDomainMap:
+        h.domains = value->memSyncDomainMap;
+        if (h.domains.default_ > 3 || h.domains.remote > 3)
+            return cudaErrorInvalidValue;
+        break;
+    case cudaLaunchAttributeMemSyncDomain:
+        h.domain = value->memSyncDomain;
+        if (h.domain > cudaLaunchMemSyncDomainRemote)
+            return cudaErrorInvalidValue;
+        break;
     default: return cudaErrorInvalidValue;
     }
     set_hints(s, h);
@@ -305,11 +314,11 @@ cudaError_t do_cudaEventDestroy(struct call *call, cudaEvent_t event)
 cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cudaStream_t stream,
                                         unsigned int flags)
 {
-    if (flags & ~(unsigned)cudaEventRecordExternal)
-        return cudaErrorInvalidValue;
     struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
+    if (flags & ~(unsigned)cudaEventRecordExternal)
+        return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;

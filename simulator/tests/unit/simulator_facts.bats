@@ -11,7 +11,7 @@ PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-c
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
 PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual})
-PROBES+=(probe-odd-answers)
+PROBES+=(probe-odd-{answers,driver})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/facts/walks \
@@ -271,6 +271,8 @@ under_schedules() {
     ask odd-answers '' 's/^rc 3$/rc 139/'
     said "hazard: bad handle.*dies of SIGSEGV here" "^rc 139"
 }
+
+@test "probe: the driver API without a context, and odd arguments of it" { ask odd-driver; }
 
 @test "probe: copies in rows that reach beyond their memory" {
     ask endless '' 's/^rc 3$/rc 139/'
