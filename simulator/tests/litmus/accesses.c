@@ -59,11 +59,10 @@ LITMUS(two_readers, a, b)
  * Kind: read not ordered after a write */
 LITMUS(read_behind_a_read, a, b)
 {
-    cudaEvent_t written = event_new();
     int *one = pinned_memory(MiB), *other = pinned_memory(MiB), *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
     CHECK(cudaMemcpyAsync(one, data, MiB, cudaMemcpyDeviceToHost, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyAsync(other, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
@@ -118,7 +117,6 @@ LITMUS(zero_bytes, a, b)
     CHECK(cudaFreeAsync(none, b));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaFree(NULL));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Stream a writes 64 pieces one by one. The host waits for a before stream b writes the first of
@@ -182,6 +180,7 @@ LITMUS(overlapping_copy_behind_gate, a)
     IF_WRONG(CHECK(cudaMemcpyAsync(data + 4, data, MiB - 4, cudaMemcpyDeviceToDevice, a)));
     IF_RIGHT(CHECK(cudaMemcpyAsync(data + MiB / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a)));
     CHECK(cudaFreeAsync(data, a));
+    exit(0);
 }
 
 /* A copy in rows is ordered after what wrote its source by an event.
@@ -215,8 +214,7 @@ NONBLOCKING_LITMUS(rows_interleaved, a, b)
     IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2 + 1, height, a)));
     IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2, height, a)));
     CHECK(cudaMemset2DAsync(data + width / 2, pitch, 2, width / 2, height, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
+    keep(data, cudaFree);
 }
 
 /* A copy in rows moves the left half of each row to the right half. The two meet nowhere, although
@@ -251,7 +249,5 @@ LITMUS(rows_in_graph, a, b)
     IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, half, height, a)));
     CHECK(cudaMemset2DAsync(data + half, pitch, 2, half, height, b)); /* access */
     order(b, a);
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
 }

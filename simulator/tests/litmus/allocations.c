@@ -15,7 +15,6 @@ LITMUS(use_before_allocation, a, b)
     CHECK(launch_fill(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Stream b frees an allocation after an event that stream a records after the allocation.
@@ -29,7 +28,6 @@ LITMUS(free_before_allocation, a, b)
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     IF_RIGHT(order(a, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* A kernel writes the second half of an allocation.
@@ -59,7 +57,6 @@ LITMUS(beyond_allocation, a)
     IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Two streams write an allocation each, side by side in memory.
@@ -74,8 +71,7 @@ LITMUS(past_into_neighbor, a, b)
     CHECK(launch_fill(second, 1, 128, b));
     IF_WRONG(CHECK(launch_fill(first, 1, 256, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(first, 1, 128, a)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(first));
+    keep(first, cudaFree);
 }
 
 /* An allocation in the legacy stream that fails queues nothing there: blocking stream b does not
@@ -124,7 +120,6 @@ LITMUS(leak_pool_allocation, a)
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Pinned memory is freed before the program ends.
@@ -158,7 +153,6 @@ LITMUS(pool_destroyed, a)
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A pool is destroyed while work on its allocation is pending, and the free comes after that work.
@@ -178,7 +172,6 @@ LITMUS(pool_destroyed_pending, a, b)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(a));
 }
 
 static const enum cudaMemAllocationHandleType file = cudaMemHandleTypePosixFileDescriptor;

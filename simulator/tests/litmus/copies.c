@@ -22,7 +22,6 @@ NONBLOCKING_LITMUS(memcpy_from_pinned, a)
 
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice));
     CHECK(launch_add(data, 1, count, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host waits for the legacy stream after a cudaMemcpy from pageable memory, before another
@@ -39,7 +38,6 @@ NONBLOCKING_LITMUS(memcpy_returns_early, a)
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(0)));
     CHECK(launch_add(data, 1, count, a)); /* access */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host waits for the legacy stream after a cudaMemcpy from device to device, before stream b
@@ -190,8 +188,7 @@ LITMUS(staged_host_pool, a)
 {
     cudaMemPool_t pool = host_pool();
     int *data = memory_of(pool, MiB, a);
-    CHECK(cudaSetDevice(1));
-    cudaStream_t b = stream_new(cudaStreamDefault);
+    cudaStream_t b = stream_on(1);
     int *copy = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
@@ -199,8 +196,6 @@ LITMUS(staged_host_pool, a)
     CHECK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDefault, b)); /* access */
     IF_WRONG(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* A copy between host pools is over when cudaMemcpy returns.
@@ -216,7 +211,6 @@ NONBLOCKING_LITMUS(host_pool_copy, a)
     CHECK(cudaMemsetAsync(to, 0, MiB, a));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaFreeAsync(to, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A copy from the device to a host pool's allocation is over when cudaMemcpy returns.
@@ -233,5 +227,4 @@ NONBLOCKING_LITMUS(host_pool_from_device, a)
     CHECK(launch_fill(to, 0, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaFreeAsync(to, a));
-    CHECK(cudaStreamSynchronize(a));
 }

@@ -35,7 +35,6 @@ LITMUS(chain, a, b, c)
     CHECK(launch_add(data, 1, count, c)); /* access */
     order(c, a);
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A pipeline over two buffers: stream a uploads, stream b computes. Each upload waits for the last
@@ -65,7 +64,6 @@ LITMUS(double_buffer, a, b)
     }
     for (int i = 0; i < 2; i++)
         CHECK(cudaFreeAsync(buffer[i], b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* Stream b waits for a's write before its own is queued.
@@ -74,11 +72,10 @@ LITMUS(double_buffer, a, b)
  * Kind: unordered writes */
 LITMUS(wait_too_late, a, b)
 {
-    cudaEvent_t written = event_new();
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, written, 0)));
@@ -167,8 +164,7 @@ LITMUS(external_event, a, b)
     IF_WRONG(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
     CHECK(cudaStreamWaitEvent(b, event, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
@@ -177,10 +173,9 @@ LITMUS(external_event, a, b)
  * b has acquired a's write through that wait. */
 NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
 {
-    cudaEvent_t written = event_new();
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
     CHECK(cudaStreamSynchronize(b));
 
     usleep(30000);
@@ -188,22 +183,18 @@ NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
     CHECK(cudaStreamSynchronize(b));
     CHECK(launch_add(data, 1, count, c));
     CHECK(cudaFreeAsync(data, c));
-    CHECK(cudaStreamSynchronize(c));
 }
 
 /* An event is destroyed before it is reached. The wait for it stays in the stream. */
 LITMUS(event_destroyed, a, b)
 {
-    cudaEvent_t written = event_new();
-
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
     CHECK(cudaStreamWaitEvent(b, written, 0));
     CHECK(cudaEventDestroy(written));
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* The event is destroyed after the wait for it was queued: the wait holds.
@@ -214,14 +205,12 @@ LITMUS(event_destroyed, a, b)
 LITMUS(event_destroyed_pending, a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
-    cudaEvent_t event = event_new();
     int *data = device_memory(64 * MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaEventRecord(event, a));
+    cudaEvent_t event = event_after(a);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(cudaEventDestroy(event));
-    IF_WRONG(CHECK(cudaEventCreate(&event)));
-    IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
+    IF_WRONG(CHECK(cudaStreamWaitEvent(b, event_new(), 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -233,8 +222,7 @@ LITMUS(event_destroyed_pending, a, b)
  * Kind: unordered writes */
 LITMUS(stream_destroyed, a, b)
 {
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaStreamSynchronize(a));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -243,28 +231,22 @@ LITMUS(stream_destroyed, a, b)
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaMallocAsync((void **)&data, MiB, b));
-    CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaFreeAsync(pool_memory(MiB, b), b));
 }
 
 /* Streams come and go. What a destroyed stream has freed is used by the next, which takes its
  * slot. */
 LITMUS(stream_destroyed_after_free)
 {
-    int *data;
-    cudaStream_t stream;
     for (int i = 0; i < 8; i++) {
-        CHECK(
-            cudaStreamCreateWithFlags(&stream, i % 2 ? cudaStreamNonBlocking : cudaStreamDefault));
-        CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+        cudaStream_t stream = stream_new(i % 2 ? cudaStreamNonBlocking : cudaStreamDefault);
+        int *data = pool_memory(MiB, stream);
         CHECK(launch_fill(data, i, count, stream));
         CHECK(cudaFreeAsync(data, stream));
         if (i % 3)
             CHECK(cudaStreamSynchronize(stream));
         CHECK(cudaStreamDestroy(stream));
     }
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* A stream is synchronized before it is destroyed, and another is created in its slot.
@@ -312,9 +294,8 @@ NONBLOCKING_LITMUS(many_streams, a, b, c)
  * Kind: unordered writes */
 LITMUS(legacy_stream)
 {
-    cudaStream_t a;
-    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
-    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
+    IF_WRONG(cudaStream_t a = stream_new(cudaStreamNonBlocking));
+    IF_RIGHT(cudaStream_t a = stream_new(cudaStreamDefault));
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, 0)); /* previous access */
@@ -330,9 +311,8 @@ LITMUS(legacy_stream)
  * Kind: unordered writes */
 LITMUS(legacy_stream_follows)
 {
-    cudaStream_t a;
-    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
-    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
+    IF_WRONG(cudaStream_t a = stream_new(cudaStreamNonBlocking));
+    IF_RIGHT(cudaStream_t a = stream_new(cudaStreamDefault));
     cudaStream_t b = stream_new(cudaStreamDefault);
     int *data = device_memory(MiB);
 
@@ -345,20 +325,17 @@ LITMUS(legacy_stream_follows)
  * the legacy stream, waits for that event, too. */
 LITMUS(legacy_passes_on)
 {
-    int *data;
-    cudaEvent_t written = event_new();
     cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamDefault);
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_not_kept(MiB);
     CHECK(launch_fill(data, 1, count / 2, cudaStreamLegacy));
     CHECK(launch_fill(data, 1, count / 2, b));
     CHECK(launch_fill(data + count / 2, 1, count / 2, a));
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
 
     usleep(30000);
     CHECK(cudaStreamWaitEvent(cudaStreamLegacy, written, 0));
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* A memset in the legacy stream waits for stream a, and stream b waits for the memset.
@@ -392,9 +369,6 @@ LITMUS(legacy_of_other_device, a)
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaSetDevice(1)));
     CHECK(launch_add(data, 1, count, 0)); /* access */
-    CHECK(cudaStreamSynchronize(0));
-    CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A graph in a non-blocking stream forks into two branches. The legacy stream has no edge to
@@ -404,22 +378,19 @@ NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
 {
     size_t count = 64 * MiB / sizeof(int);
     volatile int *gate = gate_new();
-    cudaEvent_t fork = event_new();
     int *data = device_memory(64 * MiB);
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     CHECK(launch_fill(data, 1, count, s));
-    CHECK(cudaEventRecord(fork, s));
+    cudaEvent_t fork = event_after(s);
     CHECK(launch_add(data, 1, count / 2, s));
     CHECK(cudaStreamWaitEvent(t, fork, 0));
     CHECK(launch_hold(gate, t));
     order(t, s);
-    cudaGraphExec_t exec = end_capture(s);
-    CHECK(cudaGraphLaunch(exec, s));
+    CHECK(cudaGraphLaunch(end_capture(s), s));
     printf("%s ", cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     printf("%s\n", cudaGetErrorName(cudaStreamQuery(s)));
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(s));
 }
 
 /* A host function in a blocking stream comes after the legacy stream's work, even when that is over

@@ -11,7 +11,6 @@ LITMUS(use_after_free_same_stream, a)
     IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));                   /* free */
     IF_WRONG(CHECK(launch_fill(data, 1, count, a))); /* access */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Stream b writes an allocation, and stream a frees it after an event that b records after the
@@ -27,7 +26,6 @@ LITMUS(use_after_free_other_stream, a, b)
     order(b, a);
     CHECK(cudaFreeAsync(data, a));                   /* free */
     IF_WRONG(CHECK(launch_fill(data, 1, count, b))); /* access */
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* A copy reads an allocation before its free.
@@ -44,7 +42,6 @@ LITMUS(use_after_free_copy, a)
     IF_RIGHT(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)));
     CHECK(cudaFreeAsync(data, a));                                                  /* free */
     IF_WRONG(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a))); /* access */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Memory of cudaMalloc is used, then freed by cudaFreeAsync in the same stream.
@@ -53,14 +50,11 @@ LITMUS(use_after_free_copy, a)
  * Kind: use after free */
 LITMUS(use_after_free_of_malloc, a)
 {
-    int *data;
-
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_not_kept(MiB);
     CHECK(launch_fill(data, 1, count, a));
     IF_RIGHT(CHECK(launch_add(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));                  /* free */
     IF_WRONG(CHECK(launch_add(data, 1, count, a))); /* access */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* An allocation is freed in stream b, which waits for the last access in stream a. Any stream may
@@ -74,7 +68,6 @@ LITMUS(free_elsewhere, a, b)
     CHECK(launch_fill(data, 1, count, a)); /* access */
     IF_RIGHT(order(a, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* Two streams read an allocation, and the free waits for both.
@@ -83,19 +76,15 @@ LITMUS(free_elsewhere, a, b)
  * Kind: free before the use ends */
 LITMUS(free_reads, a, b, c)
 {
-    cudaEvent_t event = event_new();
     int *host = pinned_memory(2 * MiB);
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
-    CHECK(cudaEventRecord(event, a));
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-    CHECK(cudaStreamWaitEvent(c, event, 0));
+    order(a, b);
+    order(a, c);
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
     CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, c));
-    CHECK(cudaEventRecord(event, c));
-    CHECK(cudaStreamWaitEvent(a, event, 0));
-    IF_RIGHT(CHECK(cudaEventRecord(event, b)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, event, 0)));
+    order(c, a);
+    IF_RIGHT(order(b, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
 }
 
@@ -111,7 +100,6 @@ LITMUS(free_does_not_wait, a, b)
     CHECK(launch_fill(data, 1, count, b)); /* access */
     IF_RIGHT(order(b, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* cudaFree and cudaFreeHost wait for the GPU that the memory belongs to, even when another is
@@ -119,9 +107,7 @@ LITMUS(free_does_not_wait, a, b)
  * Devices: 2 */
 LITMUS(free_with_another_current, stream)
 {
-    char *pinned;
-    CHECK(cudaMallocHost((void **)&pinned, MiB));
-    char *data = device_memory(MiB);
+    char *pinned = pinned_not_kept(MiB), *data = device_not_kept(MiB);
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));
     CHECK(cudaSetDevice(1));
@@ -130,6 +116,7 @@ LITMUS(free_with_another_current, stream)
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemsetAsync(data, i, MiB, stream));
     CHECK(cudaSetDevice(1));
+    CHECK(cudaFree(data));
 }
 
 /* The host waits for the kernel on a pool's allocation before it calls cudaFree.
@@ -143,7 +130,6 @@ LITMUS(cudafree_of_pool_allocation, a)
     CHECK(launch_fill(data, 1, count, a)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* cudaFree of cudaMalloc's memory while work on it is pending: the call waits for the device. */
@@ -151,23 +137,22 @@ LITMUS(cudafree_waits)
 {
     cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
 
-    int *data = device_memory(MiB);
+    int *data = device_not_kept(MiB);
     CHECK(launch_fill(data, 1, count / 2, a));
     CHECK(launch_fill(data + count / 2, 1, count / 2, b));
+    CHECK(cudaFree(data));
 }
 
 /* cudaFree of any memory of cudaMalloc waits for the device: what comes before happens before what
  * comes after. */
 NONBLOCKING_LITMUS(malloc_free_waits_other, a, b)
 {
-    int *any;
-    CHECK(cudaMalloc((void **)&any, MiB));
+    int *any = device_not_kept(MiB);
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaFree(any));
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* The host waits for a copy from a pool's allocation before it calls cudaFree.
@@ -181,7 +166,6 @@ LITMUS(copy_read_while_freed, a)
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A pool's allocation is freed once.
@@ -194,7 +178,6 @@ LITMUS(double_free, a)
     int *data = pool_memory(MiB, a);
     CHECK(cudaFreeAsync(data, a));           /* free */
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A pool's allocation is freed by cudaFreeAsync, and not by cudaFree.
@@ -216,12 +199,9 @@ LITMUS(double_free_by_cudafree, a)
  * Fatal: the simulated device stops the program there, with SIM_CHECK=off too */
 LITMUS(double_free_of_malloc, a)
 {
-    int *data;
-
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_not_kept(MiB);
     CHECK(cudaFreeAsync(data, a));           /* free */
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Two threads free an allocation each, and wait for the same work meanwhile.
@@ -236,9 +216,7 @@ static void *frees(void *pointer)
 
 LITMUS(freed_by_two_threads, stream)
 {
-    void *first, *second;
-    CHECK(cudaMalloc(&first, 64 * MiB));
-    CHECK(cudaMalloc(&second, 64 * MiB));
+    void *first = device_not_kept(64 * MiB), *second = device_not_kept(64 * MiB);
     IF_WRONG(run_two_threads(stream, frees, first, first));
     IF_RIGHT(run_two_threads(stream, frees, first, second));
     IF_WRONG(CHECK(cudaFree(second)));

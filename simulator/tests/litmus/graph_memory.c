@@ -15,7 +15,6 @@ LITMUS(graph_memory_before_launch, a)
     CHECK(launch_add(data, 1, count, a)); /* access */
     IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
     (void)cudaFreeAsync(data, a);
-    (void)cudaStreamSynchronize(a);
 }
 
 /* Stream b waits for the launch before it writes the memory that the graph left allocated.
@@ -29,8 +28,7 @@ LITMUS(graph_memory_other_stream, a, b)
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
     IF_RIGHT(order(a, b));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
@@ -67,11 +65,9 @@ LITMUS(graph_memory_freed_twice, a)
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
     CHECK(cudaFreeAsync(data, a));          /* free */
     IF_WRONG((void)cudaFreeAsync(data, a)); /* free */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The memory that a graph left allocated is freed.
@@ -83,10 +79,8 @@ LITMUS(graph_memory_left, a)
     int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Stream a waits for b before it launches a graph with cudaGraphInstantiateFlagAutoFreeOnLaunch
@@ -239,6 +233,5 @@ LITMUS(graph_memory_freed_first, a)
     CHECK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, p.dptr));  /* free */
     IF_WRONG(CHECK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1)));
     IF_RIGHT(CHECK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1)));
-    cudaGraphExec_t exec = instantiate(graph, 0);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(instantiate(graph, 0), a));
 }

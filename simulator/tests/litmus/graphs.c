@@ -18,9 +18,7 @@ LITMUS(capture_fork, a, b)
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
     order(b, a);
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
 }
 
 /* While capturing, stream a joins with b before its kernel that writes over b's half.
@@ -29,21 +27,18 @@ LITMUS(capture_fork, a, b)
  * Kind: unordered writes */
 LITMUS(graph_join, a, b)
 {
-    cudaEvent_t fork = event_new(), join = event_new();
     int *data = device_memory(2 * MiB);
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaEventRecord(fork, a));
+    cudaEvent_t fork = event_after(a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
-    CHECK(cudaEventRecord(join, b));
+    cudaEvent_t join = event_after(b);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(a, join, 0)));
     CHECK(launch_add(data, 1, 2 * count, a)); /* access */
     IF_WRONG(CHECK(cudaStreamWaitEvent(a, join, 0)));
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
 }
 
 /* Two nodes of a graph write the same bytes, and an edge orders them.
@@ -61,8 +56,7 @@ LITMUS(graph_built_by_hand, a)
     CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));            /* previous access */
     IF_WRONG(CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set))); /* access */
     IF_RIGHT(CHECK(cudaGraphAddMemsetNode(&second, graph, &first, 1, &set)));
-    cudaGraphExec_t exec = instantiate(graph, 0);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(instantiate(graph, 0), a));
 }
 
 /* A captured graph is the child of two nodes, of which the second depends on the first.
@@ -72,23 +66,16 @@ LITMUS(graph_built_by_hand, a)
  * Says: Instead of a node in a child graph or a body, take the node that contains it, */
 LITMUS(graph_child, a)
 {
-    cudaGraph_t graph, inside;
-    cudaGraphExec_t exec;
+    cudaGraph_t graph = graph_new();
     cudaGraphNode_t first, second;
     int *data = device_memory(MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_fill(data, 1, count, a)); /* access */
-    CHECK(cudaStreamEndCapture(a, &inside));
-    CHECK(cudaGraphCreate(&graph, 0));
+    cudaGraph_t inside = captured(a);
     CHECK(cudaGraphAddChildGraphNode(&first, graph, NULL, 0, inside));
     IF_WRONG(CHECK(cudaGraphAddChildGraphNode(&second, graph, NULL, 0, inside)));
     IF_RIGHT(CHECK(cudaGraphAddChildGraphNode(&second, graph, &first, 1, inside)));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(inside));
-    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphLaunch(instantiate(graph, 0), a));
 }
 
 /* One executable graph is launched in two streams: the second launch waits for the first.
@@ -117,11 +104,11 @@ LITMUS(graph_twice, a, b)
 NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
 {
     size_t count = 16;
-    cudaEvent_t fork = event_new(), launched = event_new();
+    cudaEvent_t launched = event_new();
     int *data = device_memory(3 * count * sizeof(int));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaEventRecord(fork, a));
+    cudaEvent_t fork = event_after(a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
@@ -150,8 +137,7 @@ LITMUS(graph_host_node, a, b)
     IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
-    cudaGraphExec_t exec = end_capture(a);
-    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
     query_until_set(b);
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
@@ -219,7 +205,6 @@ LITMUS(graph_of_freed_memory, a)
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(data, a)); /* free */
     IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A graph's copy reads an allocation, which is freed after the launch. The next allocation gets the
@@ -232,20 +217,17 @@ LITMUS(graph_of_freed_memory, a)
  * Kind: use after free */
 LITMUS(graph_of_smaller_memory, a)
 {
-    char *from;
-    char *to = device_memory(MiB);
-    CHECK(cudaMallocAsync((void **)&from, 1024, a));
+    char *to = device_memory(MiB), *from = pool_memory(1024, a);
     CHECK(cudaMemsetAsync(from, 1, 1024, a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMemcpyAsync(to, from, 1024, cudaMemcpyDeviceToDevice, a)); /* access */
     cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(from, a)); /* free */
-    CHECK(cudaMallocAsync((void **)&from, 512, a));
+    from = pool_memory(512, a);
     IF_WRONG((void)cudaGraphLaunch(exec, a));
     printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(from, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A graph's kernel writes an allocation that has a freed one's address.
@@ -255,15 +237,14 @@ LITMUS(graph_of_smaller_memory, a)
  * Says: That address belongs to allocation */
 LITMUS(graph_of_taken_memory, a)
 {
-    int *other;
     int *data = pool_memory(MiB, a);
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
-    IF_RIGHT(CHECK(cudaMallocAsync((void **)&other, MiB, a)));
+    IF_RIGHT(int *other = pool_memory(MiB, a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     CHECK(launch_fill(data, 1, count, a)); /* access */
     cudaGraphExec_t exec = end_capture(a);
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
-    IF_WRONG(CHECK(cudaMallocAsync((void **)&other, MiB, a)));
+    IF_WRONG(int *other = pool_memory(MiB, a));
     CHECK(launch_fill(other, 2, count, a));
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaFreeAsync(other, a));

@@ -58,9 +58,7 @@ LITMUS(host_reads_last_of_many, stream)
         /* previous access */
         CHECK(cudaMemcpyAsync(pinned + (size_t)i * 8192, data, 4096, cudaMemcpyDefault, stream));
     IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
-    volatile char last = pinned[(size_t)(COUNT - 1) * 8192]; /* access */
-    (void)last;
-    CHECK(cudaStreamSynchronize(stream));
+    seen = pinned[(size_t)(COUNT - 1) * 8192]; /* access */
 }
 
 /* A thousand and more allocations that host and device share are freed. Then the host reads pinned
@@ -79,9 +77,7 @@ LITMUS(host_reads_after_many_frees, stream)
 
     CHECK(cudaMemcpyAsync(pinned, data, 8192, cudaMemcpyDefault, stream)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
-    volatile char read = pinned[5000]; /* access */
-    (void)read;
-    CHECK(cudaStreamSynchronize(stream));
+    seen = pinned[5000]; /* access */
 }
 
 /* Another thread waits for the stream that copies, and the host joins that thread before it reads.
@@ -92,7 +88,6 @@ static cudaStream_t a, b;
 
 static void *waiter(void *unused)
 {
-    (void)unused;
     IF_WRONG(CHECK(cudaStreamSynchronize(b)));
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     return NULL;
@@ -101,13 +96,11 @@ static void *waiter(void *unused)
 LITMUS(host_load_elsewhere)
 {
     int sum = 0;
-    pthread_t thread;
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
     int *result = pinned_memory(MiB), *data = kept_pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-    pthread_create(&thread, NULL, waiter, NULL);
-    pthread_join(thread, NULL);
+    run_in_thread(waiter, NULL);
     for (size_t i = 0; i < MiB / sizeof(int); i++)
         sum += result[i];
     seen = sum;
@@ -139,12 +132,11 @@ LITMUS(host_load_gate, stream)
  * Kind: host write not ordered after a read */
 LITMUS(host_store, a)
 {
-    cudaEvent_t copied = event_new();
     int *source = pinned_memory(2 * MiB);
     int *data = kept_pool_memory(2 * MiB, a);
     memset(source, 1, 2 * MiB);
     CHECK(cudaMemcpyAsync(data, source, 2 * MiB, cudaMemcpyHostToDevice, a)); /* previous access */
-    CHECK(cudaEventRecord(copied, a));
+    cudaEvent_t copied = event_after(a);
     if (source[0] != 0x01010101)
         exit(1);
     IF_RIGHT(CHECK(cudaEventSynchronize(copied)));
@@ -200,7 +192,6 @@ LITMUS(host_store_before_gate, a)
     gate_open(gate);
     (void)cudaStreamQuery(a);
     IF_WRONG(data[MiB - 1] = 1); /* access */
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host waits for the allocation from a host pool before it writes there.
@@ -216,7 +207,6 @@ LITMUS(host_store_before_allocation, a)
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     data[0] = 1; /* access */
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host writes to allocations of a host pool that reuse freed memory and end in the middle of a
@@ -235,7 +225,6 @@ LITMUS(host_store_in_reused, a)
         other[0] = other[bytes] = 3;
         CHECK(cudaFreeAsync(other, a));
     }
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A call stores its result where a kernel may still be writing. This is not seen, and does not

@@ -7,11 +7,7 @@
  * Kind: unordered writes */
 static sem_t reached;
 
-static void post(void *unused)
-{
-    (void)unused;
-    sem_post(&reached);
-}
+static void post(void *unused) { sem_post(&reached); }
 
 LITMUS(host_function, a, b)
 {
@@ -154,7 +150,6 @@ static int *result, sum;
 
 static void read_it(void *unused)
 {
-    (void)unused;
     for (size_t i = 0; i < MiB / sizeof(int); i++)
         sum += result[i];
 }
@@ -178,11 +173,7 @@ LITMUS(host_function_reads, a, b)
  * Says: lets the function go on */
 static sem_t filled;
 
-static void wait_for_host(void *unused)
-{
-    (void)unused;
-    sem_wait(&filled);
-}
+static void wait_for_host(void *unused) { sem_wait(&filled); }
 
 LITMUS(host_function_waits, a, b)
 {
@@ -202,7 +193,6 @@ static atomic_int began, released;
 
 static void spin(void *unused)
 {
-    (void)unused;
     atomic_store(&began, 1);
     while (!atomic_load(&released))
         continue;
@@ -219,7 +209,6 @@ LITMUS(host_function_spins, a, b)
     int *more = pool_memory(MiB, b);
     CHECK(cudaFreeAsync(more, b));
     atomic_store(&released, 1);
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* Streams a and b are behind one gate. Stream b waits for a's memset before it fills, and after
@@ -233,15 +222,14 @@ static void wait_for(void *posted) { sem_wait(posted); }
 
 LITMUS(host_function_after_gate, a, b)
 {
-    sem_t posted;
+    static sem_t posted;
     volatile int *gate = gate_new();
     sem_init(&posted, 0, 0);
-    cudaEvent_t cleared = event_new();
     int *data = device_memory(4096);
     CHECK(launch_hold(gate, a));
     order(a, b);
     CHECK(cudaMemsetAsync(data, 0, 4096, a)); /* previous access */
-    CHECK(cudaEventRecord(cleared, a));
+    cudaEvent_t cleared = event_after(a);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, cleared, 0)));
     CHECK(launch_fill(data, 1, 1024, b)); /* access */
     CHECK(cudaLaunchHostFunc(a, wait_for, &posted));
@@ -250,7 +238,6 @@ LITMUS(host_function_after_gate, a, b)
     CHECK(cudaEventSynchronize(cleared));
     sem_post(&posted);
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A kernel in stream a holds. Behind it a memset, a host function, a kernel that holds at the same
@@ -300,5 +287,4 @@ LITMUS(host_flag_without_calls, a, b)
         ;
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }

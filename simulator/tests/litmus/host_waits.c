@@ -137,12 +137,10 @@ LITMUS(elapsed_time, a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
     float ms;
-    cudaEvent_t before = event_new(), after = event_new();
-
     int *data = kept_pool_memory(64 * MiB, a);
-    CHECK(cudaEventRecord(before, a));
+    cudaEvent_t before = event_after(a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaEventRecord(after, a));
+    cudaEvent_t after = event_after(a);
     IF_WRONG(after = before);
     while (cudaEventElapsedTime(&ms, before, after) == cudaErrorNotReady)
         ;
@@ -158,19 +156,16 @@ LITMUS(elapsed_time, a, b)
  * Says: while device 1 is current */
 LITMUS(waited_on_other_device)
 {
-    int *data, *buffer;
-    CHECK(cudaMallocHost((void **)&buffer, MiB));
+    may_fail = true;
+    int *buffer = pinned_not_kept(MiB);
     CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     /* access */
     CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, cudaStreamLegacy));
     IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(cudaSetDevice(0));
     IF_WRONG(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(cudaFreeHost(buffer)); /* free */
-    CHECK(cudaSetDevice(1));
-    (void)cudaDeviceSynchronize();
-    (void)cudaFree(data);
 }
 
 /* A thread that gave work to its own cudaStreamPerThread waits for it.
@@ -190,14 +185,11 @@ static void *work(void *unused)
 
 LITMUS(waited_in_other_thread)
 {
-    pthread_t thread;
-    CHECK(cudaMallocAsync((void **)&data, MiB, cudaStreamLegacy));
+    data = pool_memory(MiB, cudaStreamLegacy);
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
-    pthread_create(&thread, NULL, work, NULL);
-    pthread_join(thread, NULL);
+    run_in_thread(work, NULL);
     IF_WRONG(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     CHECK(cudaFree(data)); /* free */
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* While one thread waits for a stream, another queues more work there. The wait is for what was
@@ -236,7 +228,6 @@ static int waits(void)
 
 static void *adds_work(void *unused)
 {
-    (void)unused;
     ticks = 0;
     for (int times = 0; times < 30; times = waits() ? times + 1 : 0)
         usleep(1000);
@@ -256,7 +247,7 @@ LITMUS(queued_meanwhile)
         pthread_t thread;
         first = gate_create();
         second = gate_create();
-        CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+        data = pool_memory(MiB, stream);
         CHECK(launch_hold(first, stream));
         CHECK(cudaEventRecord(event, stream));
         pthread_create(&thread, NULL, adds_work, NULL);

@@ -23,6 +23,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 /* Only one of a case's two forms may use a stream or a variable. */
@@ -49,28 +50,42 @@ static inline void *keep(void *what, cudaError_t (*release)(void *what))
     return what;
 }
 
+/* Set by a case of which no error at its end is to be told. */
+static bool may_fail;
+#define AT_END(call) (may_fail ? (void)(call) : CHECK(call))
+
+/* A case ends when the current device and device 0 are idle, or where it calls exit. */
 static inline void release_kept(void)
 {
-    if (kept_count > 0)
-        CHECK(cudaDeviceSynchronize());
+    AT_END(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    AT_END(cudaDeviceSynchronize());
     while (kept_count > 0) {
         const struct kept *last = &kept[--kept_count];
-        CHECK(last->release(last->what));
+        AT_END(last->release(last->what));
     }
 }
 
-static inline void *device_memory(size_t bytes)
+static inline void *device_not_kept(size_t bytes)
 {
     void *memory;
     CHECK(cudaMalloc(&memory, bytes));
-    return keep(memory, cudaFree);
+    return memory;
+}
+
+static inline void *device_memory(size_t bytes) { return keep(device_not_kept(bytes), cudaFree); }
+
+/* The case itself frees what is not kept. */
+static inline void *pinned_not_kept(size_t bytes)
+{
+    void *memory;
+    CHECK(cudaMallocHost(&memory, bytes));
+    return memory;
 }
 
 static inline void *pinned_memory(size_t bytes)
 {
-    void *memory;
-    CHECK(cudaMallocHost(&memory, bytes));
-    return keep(memory, cudaFreeHost);
+    return keep(pinned_not_kept(bytes), cudaFreeHost);
 }
 
 /* From the current pool, in the order of the stream. The case frees it. */
@@ -184,15 +199,11 @@ static inline cudaGraphExec_t end_capture(cudaStream_t stream)
 }
 
 /* Host functions. */
-static inline void nothing(void *unused) { (void)unused; }
+static inline void nothing(void *unused) {}
 
 static atomic_int flag;
 
-static inline void set_flag(void *unused)
-{
-    (void)unused;
-    atomic_store(&flag, 1);
-}
+static inline void set_flag(void *unused) { atomic_store(&flag, 1); }
 
 /* The host waits for the flag without a call, or with calls that are none about it. */
 static inline void sleep_until_set(void)
@@ -214,6 +225,22 @@ static inline cudaStream_t stream_new(unsigned flags)
     return stream;
 }
 
+/* A blocking stream of the GPU, which is current then. */
+static inline cudaStream_t stream_on(int device)
+{
+    CHECK(cudaSetDevice(device));
+    return stream_new(cudaStreamDefault);
+}
+
+/* Memory of a GPU that is not current; GPU 0 is. */
+static inline void *memory_on(int device, size_t bytes)
+{
+    CHECK(cudaSetDevice(device));
+    void *memory = device_memory(bytes);
+    CHECK(cudaSetDevice(0));
+    return memory;
+}
+
 static inline cudaEvent_t event_new(void)
 {
     cudaEvent_t event;
@@ -221,12 +248,26 @@ static inline cudaEvent_t event_new(void)
     return event;
 }
 
+/* A new event that comes after what is in the stream so far. */
+static inline cudaEvent_t event_after(cudaStream_t stream)
+{
+    cudaEvent_t event = event_new();
+    CHECK(cudaEventRecord(event, stream));
+    return event;
+}
+
 /* Makes `later` wait for what is in `first` so far. */
 static inline void order(cudaStream_t first, cudaStream_t later)
 {
-    cudaEvent_t event = event_new();
-    CHECK(cudaEventRecord(event, first));
-    CHECK(cudaStreamWaitEvent(later, event, 0));
+    CHECK(cudaStreamWaitEvent(later, event_after(first), 0));
+}
+
+/* Another thread calls the function, and is joined. */
+static inline void run_in_thread(void *(*function)(void *), void *argument)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, function, argument);
+    pthread_join(thread, NULL);
 }
 
 /* Two threads call the function for `first`, which the held stream is to fill, and for `second`.

@@ -12,8 +12,7 @@ LITMUS(peer_kernel, a)
     cudaMemPool_t pool;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     give_access(pool, 1);
-    CHECK(cudaSetDevice(1));
-    cudaStream_t b = stream_new(cudaStreamDefault);
+    cudaStream_t b = stream_on(1);
     CHECK(cudaSetDevice(0));
 
     int *data = pool_memory(MiB, a);
@@ -22,10 +21,7 @@ LITMUS(peer_kernel, a)
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Device 1 has the access that its kernel needs before the kernel is queued.
@@ -36,19 +32,17 @@ LITMUS(peer_kernel, a)
  * Kind: use before access is given */
 LITMUS(access_given_late, near)
 {
-    cudaMemPool_t pool = pool_create();
+    may_fail = true;
+    cudaMemPool_t pool = keep(pool_create(), pool_release);
     struct cudaMemAccessDesc access = access_of(1);
     int *data = memory_of(pool, MiB, near);
     CHECK(cudaStreamSynchronize(near));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t far = stream_new(cudaStreamDefault);
+    cudaStream_t far = stream_on(1);
     IF_RIGHT((void)cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far));    /* access */
     IF_WRONG((void)cudaMemPoolSetAccess(pool, &access, 1)); /* access given */
     (void)cudaStreamSynchronize(far);
     (void)cudaFreeAsync(data, near);
-    (void)cudaStreamSynchronize(near);
-    (void)cudaMemPoolDestroy(pool);
 }
 
 /* The host waits for the kernel of device 1 before it takes that device's access to the pool away.
@@ -59,13 +53,13 @@ LITMUS(access_given_late, near)
  * Kind: access taken before the use ends */
 LITMUS(access_taken, near)
 {
-    cudaMemPool_t pool = pool_create();
+    may_fail = true;
+    cudaMemPool_t pool = keep(pool_create(), pool_release);
     struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     int *data = memory_of(pool, 16 * MiB, near);
     CHECK(cudaStreamSynchronize(near));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t far = stream_new(cudaStreamDefault);
+    cudaStream_t far = stream_on(1);
     for (int i = 0; i < 100; i++)
         CHECK(launch_add(data, 1, 4 * MiB, far)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(far)));
@@ -73,8 +67,6 @@ LITMUS(access_taken, near)
     CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
     cudaStreamSynchronize(far);
     cudaFreeAsync(data, near);
-    cudaStreamSynchronize(near);
-    cudaMemPoolDestroy(pool);
 }
 
 /* Device 1 frees an allocation after its own last access; the host waits for both before it takes
@@ -86,23 +78,19 @@ LITMUS(access_taken, near)
  * Kind: access taken before the use ends */
 LITMUS(access_taken_freed, near)
 {
-    cudaMemPool_t pool = pool_create();
+    may_fail = true;
+    cudaMemPool_t pool = keep(pool_create(), pool_release);
     struct cudaMemAccessDesc access = access_of(1);
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     int *data = memory_of(pool, 64 * MiB, near);
     CHECK(cudaStreamSynchronize(near));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t far = stream_new(cudaStreamDefault);
-    cudaEvent_t over = event_new();
+    cudaStream_t far = stream_on(1);
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, far)); /* access */
     CHECK(cudaFreeAsync(data, far));
-    CHECK(cudaEventRecord(over, far));
+    cudaEvent_t over = event_after(far);
     IF_RIGHT(CHECK(cudaEventSynchronize(over)));
     access.flags = cudaMemAccessFlagsProtNone;
     CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
-    cudaStreamSynchronize(far);
-    cudaStreamSynchronize(near);
-    cudaMemPoolDestroy(pool);
 }
 
 /* A kernel that needs peer access waits at a gate. The host opens the gate when it has enabled the
@@ -114,18 +102,15 @@ LITMUS(access_taken_freed, near)
  * Kind: use before access is given */
 LITMUS(peer_access_late)
 {
-    int *data;
+    may_fail = true;
     volatile int *gate = gate_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t far = stream_new(cudaStreamDefault), holding = stream_new(cudaStreamDefault);
+    int *data = device_memory(MiB);
+    cudaStream_t far = stream_on(1), holding = stream_new(cudaStreamDefault);
     IF_WRONG(CHECK(launch_hold(gate, holding)));
     IF_RIGHT(CHECK(launch_hold(gate, far)));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
     (void)cudaDeviceEnablePeerAccess(0, 0);              /* access given */
     gate_open(gate);
-    (void)cudaDeviceSynchronize();
-    (void)cudaFree(data);
 }
 
 /* The kernel on device 1 is over before the host disables that device's access to device 0.
@@ -136,18 +121,15 @@ LITMUS(peer_access_late)
  * Kind: access taken before the use ends */
 LITMUS(peer_access_taken)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t far = stream_new(cudaStreamDefault);
+    may_fail = true;
+    int *data = device_memory(MiB);
+    cudaStream_t far = stream_on(1);
     CHECK(cudaDeviceEnablePeerAccess(0, 0));
     CHECK(cudaMemset(data, 0, MiB));
     CHECK(cudaDeviceSynchronize());
     CHECK(launch_add(data, 1, MiB / sizeof(int), far)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(far)));
     CHECK(cudaDeviceDisablePeerAccess(0)); /* access taken */
-    (void)cudaDeviceSynchronize();
-    (void)cudaFree(data);
 }
 
 /* A stream of device 1 copies from an allocation of device 0, after an event after the write there.
@@ -157,22 +139,17 @@ LITMUS(peer_access_taken)
  * Kind: read not ordered after a write */
 LITMUS(peer_copy, a)
 {
-    cudaEvent_t written = event_new();
     int *from = pool_memory(MiB, a);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
+    cudaEvent_t written = event_after(a);
 
-    CHECK(cudaSetDevice(1));
-    cudaStream_t b = stream_new(cudaStreamDefault);
+    cudaStream_t b = stream_on(1);
     int *to = pool_memory(MiB, b);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
     CHECK(cudaFreeAsync(to, b));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeAsync(from, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* cudaMemcpyPeer is serialized with all work of the current device and of both that it names, even
@@ -191,7 +168,6 @@ NONBLOCKING_LITMUS(peer_copy_all, here)
     CHECK(launch_add(to, 1, MiB / sizeof(int), there));
     CHECK(cudaMemcpyPeer(from, 0, to, 1, MiB));
     CHECK(launch_add(from, 1, MiB / sizeof(int), here));
-    CHECK(cudaStreamSynchronize(here));
 }
 
 /* While device 0 is current, cudaMemcpyPeer copies between two allocations of device 1. That
@@ -211,8 +187,6 @@ LITMUS(peer_copy_default_stream)
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 1, MiB)));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), 0)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaSetDevice(0));
 }
 
 /* A stream that is made after cudaMemcpyPeer uses what that copies. Its work comes after the copy
@@ -223,10 +197,7 @@ LITMUS(peer_copy_default_stream)
  * Kind: unordered writes */
 LITMUS(peer_copy_new_stream)
 {
-    CHECK(cudaSetDevice(1));
-    int *from = device_memory(MiB);
-    CHECK(cudaSetDevice(0));
-    int *to = device_memory(MiB);
+    int *from = memory_on(1, MiB), *to = device_memory(MiB);
     cudaStream_t a = stream_new(cudaStreamDefault);
     IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 0, from, 1, MiB, a))); /* previous access */
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 0, from, 1, MiB)));
@@ -265,17 +236,12 @@ LITMUS(peer_copy_then_idle_stream)
  * Kind: read not ordered after a write */
 LITMUS(peer_copy_destroyed)
 {
-    CHECK(cudaSetDevice(1));
-    int *to = device_memory(MiB);
-    CHECK(cudaSetDevice(0));
-    int *from = device_memory(MiB);
+    int *to = memory_on(1, MiB), *from = device_memory(MiB);
     cudaStream_t a = stream_new(cudaStreamNonBlocking);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaStreamDestroy(a));
     IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, 0))); /* access */
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaSetDevice(1));
 }
 
 /* A copy between two devices in the legacy stream comes after all that either device was given
@@ -288,19 +254,17 @@ LITMUS(peer_copy_destroyed)
  * Kind: unordered writes */
 LITMUS(peer_copy_legacy)
 {
-    cudaStream_t other;
     int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
-    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking)));
-    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamDefault)));
+    IF_WRONG(cudaStream_t other = stream_new(cudaStreamNonBlocking));
+    IF_RIGHT(cudaStream_t other = stream_new(cudaStreamDefault));
     int *to = device_memory(MiB);
     CHECK(launch_fill(to, 2, MiB / sizeof(int), other)); /* previous access */
     CHECK(cudaSetDevice(0));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, cudaStreamLegacy)); /* access */
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), other));
-    CHECK(cudaStreamSynchronize(other));
 }
 
 /* cudaMemcpyPeer is ordered with all streams of its devices. One that is refused, because it is
@@ -313,9 +277,7 @@ LITMUS(peer_copy_legacy)
 LITMUS(peer_copy_refused)
 {
     volatile int *gate = gate_new();
-    CHECK(cudaSetDevice(1));
-    int *far_away = device_memory(MiB);
-    CHECK(cudaSetDevice(0));
+    int *far_away = memory_on(1, MiB);
     cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
     int *data = device_memory(MiB), *other = device_memory(MiB);
 
@@ -337,23 +299,18 @@ LITMUS(peer_copy_refused)
  * Kind: free before the use ends */
 LITMUS(peer_memcpy_back)
 {
-    CHECK(cudaSetDevice(1));
-    cudaStream_t b = stream_new(cudaStreamDefault);
-    cudaEvent_t copied = event_new();
+    cudaStream_t b = stream_on(1);
     int *to = device_memory(MiB);
-    CHECK(cudaSetDevice(0));
-    cudaStream_t a = stream_new(cudaStreamDefault);
-    cudaEvent_t filled = event_new();
+    cudaEvent_t copied = event_new();
+    cudaStream_t a = stream_on(0);
     int *from = pool_memory(MiB, a);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a));
-    CHECK(cudaEventRecord(filled, a));
-    CHECK(cudaStreamWaitEvent(b, filled, 0));
+    order(a, b);
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
     IF_RIGHT(CHECK(cudaEventRecord(copied, b)));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(a, copied, 0)));
     CHECK(cudaFreeAsync(from, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaSetDevice(1));
     CHECK(cudaStreamSynchronize(b));
 }
 
@@ -370,12 +327,10 @@ LITMUS(graph_peer_copy_legacy, capturing)
     volatile int *gate = gate_new();
     char *from = device_memory(MiB);
     CHECK(cudaMemset(from, 1, MiB));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t other = stream_new(cudaStreamDefault);
-    cudaEvent_t written = event_new();
+    cudaStream_t other = stream_on(1);
     char *to = device_memory(MiB);
     CHECK(cudaMemsetAsync(to, 2, MiB, other)); /* previous access */
-    CHECK(cudaEventRecord(written, other));
+    cudaEvent_t written = event_after(other);
     CHECK(launch_hold(gate, other));
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
@@ -386,5 +341,4 @@ LITMUS(graph_peer_copy_legacy, capturing)
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     gate_open(gate);
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamSynchronize(other));
 }

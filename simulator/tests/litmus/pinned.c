@@ -40,7 +40,6 @@ LITMUS(registered_buffer, a, b)
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_fill(host, 1, 100, b)); /* access */
     CHECK(cudaHostUnregister(host));
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* The host waits for the copy to registered memory, whose first and last page have other bytes,
@@ -90,12 +89,12 @@ LITMUS(registered_write, a)
  * Kind: access outside the allocation */
 LITMUS(outside_pinned)
 {
+    may_fail = true;
     int *data;
     CHECK(cudaMallocHost((void **)&data, 4096));    /* allocation */
     IF_WRONG(CHECK(launch_fill(data, 1, 1025, 0))); /* access */
     IF_RIGHT(CHECK(launch_fill(data, 1, 1024, 0)));
-    (void)cudaDeviceSynchronize();
-    (void)cudaFreeHost(data);
+    keep(data, cudaFreeHost);
 }
 
 /* cudaFreeHost waits for the GPU that was current when the memory was allocated, and for no other,
@@ -106,18 +105,14 @@ LITMUS(outside_pinned)
  * Kind: free before the use ends */
 LITMUS(freehost_other_device)
 {
-    char *data, *pinned;
-    /* GPU 0 is current. */
-    CHECK(cudaMallocHost((void **)&pinned, MiB));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t stream = stream_new(cudaStreamDefault);
-    CHECK(cudaMalloc((void **)&data, MiB));
+    may_fail = true;
+    char *pinned = pinned_not_kept(MiB); /* GPU 0 is current. */
+    cudaStream_t stream = stream_on(1);
+    char *data = device_memory(MiB);
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
     IF_RIGHT(cudaStreamSynchronize(stream));
     CHECK(cudaFreeHost(pinned)); /* free */
-    IF_WRONG(cudaStreamSynchronize(stream));
-    cudaFree(data);
 }
 
 /* cudaHostUnregister waits for the GPU that was current when the memory was registered, and for no
@@ -128,20 +123,15 @@ LITMUS(freehost_other_device)
  * Kind: free before the use ends */
 LITMUS(unregister_other_device)
 {
-    char *data, *pinned;
-    pinned = malloc(MiB);
-    /* GPU 0 is current. */
-    CHECK(cudaHostRegister(pinned, MiB, cudaHostRegisterDefault));
-    CHECK(cudaSetDevice(1));
-    cudaStream_t stream = stream_new(cudaStreamDefault);
-    CHECK(cudaMalloc((void **)&data, MiB));
+    may_fail = true;
+    static char pinned[MiB];
+    CHECK(cudaHostRegister(pinned, MiB, cudaHostRegisterDefault)); /* GPU 0 is current. */
+    cudaStream_t stream = stream_on(1);
+    char *data = device_memory(MiB);
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
     IF_RIGHT(cudaStreamSynchronize(stream));
     CHECK(cudaHostUnregister(pinned)); /* free */
-    IF_WRONG(cudaStreamSynchronize(stream));
-    cudaFree(data);
-    free(pinned);
 }
 
 /* A copy to pinned memory comes before its free.
@@ -151,9 +141,7 @@ LITMUS(unregister_other_device)
  * Fatal: nothing is at that address any more, and a copy touches it: SIGSEGV, as on a device */
 LITMUS(use_after_free_of_pinned, a)
 {
-    int *host;
-    CHECK(cudaMallocHost((void **)&host, MiB));
-    int *data = kept_pool_memory(MiB, a);
+    int *host = pinned_not_kept(MiB), *data = kept_pool_memory(MiB, a);
 
     IF_RIGHT(CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)));
     CHECK(cudaFreeHost(host));                                                   /* free */
@@ -173,14 +161,13 @@ static void write_to(int *data, cudaStream_t a)
 
 LITMUS(use_after_free_of_pinned_mapped, a)
 {
-    int *pinned;
-    CHECK(cudaMallocHost((void **)&pinned, MiB));
+    may_fail = true;
+    int *pinned = pinned_not_kept(MiB);
     IF_RIGHT(write_to(pinned, a));
     CHECK(cudaFreeHost(pinned)); /* free */
     mmap(pinned, MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
          0);
     IF_WRONG(write_to(pinned, a));
-    (void)cudaStreamSynchronize(a);
 }
 
 /* A kernel writes pinned memory before that is freed.
@@ -189,13 +176,12 @@ LITMUS(use_after_free_of_pinned_mapped, a)
  * Kind: use after free */
 LITMUS(kernel_after_free_of_pinned, a)
 {
-    int *host;
-    CHECK(cudaMallocHost((void **)&host, MiB));
+    may_fail = true;
+    int *host = pinned_not_kept(MiB);
 
     IF_RIGHT(CHECK(launch_fill(host, 1, 4, a)));
     CHECK(cudaFreeHost(host));                  /* free */
     IF_WRONG((void)launch_fill(host, 1, 4, a)); /* access */
-    (void)cudaStreamSynchronize(a);
 }
 
 /* A kernel writes pinned memory before that is freed. Then a host function runs, for which the
@@ -205,8 +191,8 @@ LITMUS(kernel_after_free_of_pinned, a)
  * Kind: use after free */
 LITMUS(kernel_after_free_of_pinned_reused, stream)
 {
-    char *pinned;
-    CHECK(cudaMallocHost((void **)&pinned, BYTES));
+    may_fail = true;
+    char *pinned = pinned_not_kept(BYTES);
     int *last = (int *)(pinned + BYTES - 4096);
 
     IF_RIGHT(CHECK(launch_fill(last, 1, 1024, stream)));
@@ -214,7 +200,6 @@ LITMUS(kernel_after_free_of_pinned_reused, stream)
     CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
     CHECK(cudaStreamSynchronize(stream));
     IF_WRONG((void)launch_fill(last, 1, 1024, stream)); /* access */
-    (void)cudaStreamSynchronize(stream);
 }
 
 /* Pinned memory is freed once.
@@ -223,8 +208,7 @@ LITMUS(kernel_after_free_of_pinned_reused, stream)
  * Kind: double free */
 LITMUS(pinned_freed_twice)
 {
-    int *data;
-    CHECK(cudaMallocHost((void **)&data, MiB));
+    int *data = pinned_not_kept(MiB);
     CHECK(cudaFreeHost(data));          /* free */
     IF_WRONG((void)cudaFreeHost(data)); /* free */
 }
@@ -241,9 +225,7 @@ static void *frees(void *pointer)
 
 LITMUS(pinned_freed_by_two_threads, stream)
 {
-    void *first, *second;
-    CHECK(cudaMallocHost(&first, 64 * MiB));
-    CHECK(cudaMallocHost(&second, 64 * MiB));
+    void *first = pinned_not_kept(64 * MiB), *second = pinned_not_kept(64 * MiB);
     IF_WRONG(run_two_threads(stream, frees, first, first));
     IF_RIGHT(run_two_threads(stream, frees, first, second));
     IF_WRONG(CHECK(cudaFreeHost(second)));
@@ -256,12 +238,12 @@ LITMUS(pinned_freed_by_two_threads, stream)
  * Kind: use after free */
 LITMUS(gate_freed_pinned, a)
 {
+    may_fail = true;
     volatile int *gate = gate_create();
     gate_open(gate);
     IF_RIGHT(CHECK(launch_hold(gate, a)));
     CHECK(cudaFreeHost((void *)gate));    /* free */
     IF_WRONG((void)launch_hold(gate, a)); /* access */
-    (void)cudaStreamSynchronize(a);
 }
 
 /* A graph keeps a pointer to pinned memory, which is freed behind its launch. Then a host function
@@ -271,23 +253,17 @@ LITMUS(gate_freed_pinned, a)
  * Kind: use after free */
 LITMUS(graph_of_freed_pinned, stream)
 {
-    char *pinned;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMallocHost((void **)&pinned, BYTES));
+    may_fail = true;
+    char *pinned = pinned_not_kept(BYTES);
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     CHECK(cudaMemsetAsync(pinned + BYTES - 4096, 0, 4096, stream)); /* access */
-    CHECK(cudaStreamEndCapture(stream, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(stream);
 
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, stream)));
     CHECK(cudaFreeHost(pinned)); /* free */
     CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
     CHECK(cudaStreamSynchronize(stream));
     IF_WRONG((void)cudaGraphLaunch(exec, stream));
-    (void)cudaStreamSynchronize(stream);
-    (void)cudaGraphExecDestroy(exec);
-    (void)cudaGraphDestroy(graph);
 }
 
 /* The host waits for the kernel before it reads a small managed array, much less than a page.
@@ -314,9 +290,8 @@ LITMUS(managed_small)
 LITMUS(managed_neighbors)
 {
     size_t count = 1500;
-    int *data, *other;
+    int *other = managed_memory(count * sizeof(int)), *data;
     CHECK(cudaMallocManaged((void **)&data, count * sizeof(int), cudaMemAttachGlobal));
-    CHECK(cudaMallocManaged((void **)&other, count * sizeof(int), cudaMemAttachGlobal));
 
     CHECK(launch_fill(data, 1, count, 0));
     other[0] = other[count - 1] = 2;
@@ -326,7 +301,6 @@ LITMUS(managed_neighbors)
     data[count - 1] += other[count - 1];
     CHECK(cudaFree(data));
     other[0] = 3;
-    CHECK(cudaFree(other));
 }
 
 /* Managed memory is prefetched in the stream that allocated it.

@@ -15,7 +15,6 @@ LITMUS(reuse_same_stream, a)
         CHECK(cudaFreeAsync(data, a));
     }
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Stream b gets the memory that stream a has freed: it waits for an event that a recorded after the
@@ -34,7 +33,6 @@ LITMUS(reuse_by_event, a, b)
     CHECK(launch_fill(data, 2, count, b));
     CHECK(cudaFreeAsync(data, b));
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* With all three reuse policies off, memory that was freed before a synchronization goes to any
@@ -125,7 +123,6 @@ LITMUS(reuse_smaller, a, b)
     IF_RIGHT(CHECK(launch_fill(newer, 1, 1024, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(newer, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* Two freed allocations become one larger. Its pointer is used, in its stream.
@@ -145,7 +142,6 @@ LITMUS(reuse_larger, a, b)
     IF_RIGHT(CHECK(launch_fill(both, 1, 4, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(both, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* cudaMalloc returns the address of freed memory for a smaller allocation. The new size is used.
@@ -182,7 +178,6 @@ LITMUS(stale_pointer, a, b)
     IF_RIGHT(CHECK(launch_fill(second, 1, count, b)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(second, a));
-    CHECK(cudaStreamSynchronize(a));
 }
 
 /* The host waits for a's free, and stream b gets the memory. Stream a is done with it.
@@ -201,5 +196,4 @@ LITMUS(stale_in_old_stream, a, b)
     IF_WRONG(CHECK(launch_fill(old, 2, 4, a)));      /* access */
     CHECK(launch_fill(newer, 3, 4, b));
     CHECK(cudaFreeAsync(newer, b));
-    CHECK(cudaDeviceSynchronize());
 }

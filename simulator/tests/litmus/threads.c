@@ -18,14 +18,10 @@ static void *producer(void *stream)
 
 LITMUS(threads_handing_over, a, b)
 {
-    pthread_t thread;
-
-    pthread_create(&thread, NULL, producer, a);
-    pthread_join(thread, NULL);
+    run_in_thread(producer, a);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaStreamSynchronize(b));
 }
 
 /* A thread tells another one that its data is there, which then uses it in its own stream. The
@@ -57,18 +53,14 @@ LITMUS(threads_telling, a, b)
     CHECK(cudaStreamSynchronize(a));
     IF_RIGHT(sem_post(&told));
     pthread_join(thread, NULL);
-    CHECK(cudaDeviceSynchronize());
 }
 
 /* Two threads, each with its own stream and allocation. They share nothing but the pool. */
 static void *work(void *unused)
 {
-    (void)unused;
-    int *data;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    cudaStream_t stream = stream_new(cudaStreamNonBlocking);
     for (int i = 0; i < 20; i++) {
-        CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+        int *data = pool_memory(MiB, stream);
         CHECK(launch_fill(data, i, MiB / sizeof(int), stream));
         CHECK(cudaFreeAsync(data, stream));
     }
@@ -95,7 +87,6 @@ static cudaStream_t a, b;
 
 static void *freer(void *unused)
 {
-    (void)unused;
     IF_WRONG(CHECK(cudaFreeAsync(data, b))); /* free */
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     return NULL;
@@ -103,16 +94,12 @@ static void *freer(void *unused)
 
 LITMUS(pool_of_other_thread)
 {
-    pthread_t thread;
-    cudaMemPool_t pool = pool_create();
+    cudaMemPool_t pool = keep(pool_create(), pool_release);
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    data = memory_of(pool, MiB, a);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* access */
-    pthread_create(&thread, NULL, freer, NULL);
-    pthread_join(thread, NULL);
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemPoolDestroy(pool));
+    run_in_thread(freer, NULL);
 }
 
 /* The per-thread default stream writes, then the legacy stream, which waits for it.
@@ -144,11 +131,9 @@ static void *writer(void *data)
 
 LITMUS(per_thread_streams)
 {
-    pthread_t thread;
     int *data = device_memory(MiB);
 
-    pthread_create(&thread, NULL, writer, data);
-    pthread_join(thread, NULL);
+    run_in_thread(writer, data);
     CHECK(launch_add(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* access */
 }
 
@@ -175,6 +160,4 @@ LITMUS(signals_blocked, a, held)
     IF_RIGHT(CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, held)));
     buffer[MiB / 2] = 1; /* access */
     gate_open(gate);
-    CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaStreamSynchronize(held));
 }
