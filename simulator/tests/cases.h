@@ -4,6 +4,7 @@
 #define CASES_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct named_case {
@@ -24,21 +25,24 @@ static inline void add_case(struct named_case *one)
     *at = one;
 }
 
-/* Runs the case that the first argument names. Without an argument it prints the names. Returns 2,
- * with a sentence, if there is no case of that name, and otherwise 0. */
-static inline int run_case(int argc, char **argv)
+/* Ends the program with status 2, and a sentence, if there is no such case. */
+static inline const struct named_case *find_case(const char *name)
 {
     for (const struct named_case *one = named_cases; one; one = one->next)
-        if (argc == 1) {
-            puts(one->name);
-        } else if (strcmp(argv[1], one->name) == 0) {
-            one->run();
-            return 0;
-        }
-    if (argc == 1)
-        return 0;
-    fprintf(stderr, "%s has no case \"%s\"\n", argv[0], argv[1]);
-    return 2;
+        if (strcmp(name, one->name) == 0)
+            return one;
+    fprintf(stderr, "there is no case \"%s\"\n", name);
+    exit(2);
+}
+
+/* Runs the case that the first argument names. Without an argument it prints the names. */
+static inline int run_case(int argc, char **argv)
+{
+    for (const struct named_case *one = named_cases; argc == 1 && one; one = one->next)
+        puts(one->name);
+    if (argc > 1)
+        find_case(argv[1])->run();
+    return 0;
 }
 
 /* Lists `function` before main begins. */

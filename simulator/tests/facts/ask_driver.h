@@ -35,7 +35,6 @@ static inline CUresult answer(const char *call, CUresult result)
     const char *name = "unknown";
     DRIVER(cuGetErrorName)(result, &name);
     printf("%-*s -> %s\n", CALL_COLUMNS, call, name);
-    fflush(stdout);
     return result;
 }
 

@@ -39,30 +39,20 @@ static cudaStream_t watchers[MOST_PIECES];
 static cudaEvent_t begun, seen[MOST_PIECES];
 static cudaEvent_t ended[2][MOST_PIECES]; /* of each GPU: a stream records its own GPU's */
 
-static inline void queue_piece(int i, struct piece piece)
+static inline cudaError_t queue_piece(int i, struct piece piece)
 {
-    cudaStream_t stream = streams[piece.stream];
+    cudaStream_t at = streams[piece.stream];
+    char *pinned = place[i].pinned, *here = place[i].here, *there = place[i].there;
     size_t n = piece.bytes;
-    cudaError_t error = cudaErrorInvalidValue;
     switch (piece.direction) {
-    case UP:
-        error = cudaMemcpyAsync(place[i].here, place[i].pinned, n, cudaMemcpyHostToDevice, stream);
-        break;
-    case DOWN:
-        error = cudaMemcpyAsync(place[i].pinned, place[i].here, n, cudaMemcpyDeviceToHost, stream);
-        break;
-    case INSIDE:
-        error = cudaMemcpyAsync(place[i].there, place[i].here, n, cudaMemcpyDeviceToDevice, stream);
-        break;
-    case TO_MANAGED:
-        error = cudaMemcpyAsync(place[i].managed, place[i].pinned, n, cudaMemcpyDefault, stream);
-        break;
-    case OVER: error = cudaMemcpyPeerAsync(place[i].other, 1, place[i].here, 0, n, stream); break;
-    case BACK: error = cudaMemcpyPeerAsync(place[i].here, 0, place[i].other, 1, n, stream); break;
-    case FILL: error = cudaMemsetAsync(place[i].there, 1, n, stream); break;
+    case UP: return cudaMemcpyAsync(here, pinned, n, cudaMemcpyHostToDevice, at);
+    case DOWN: return cudaMemcpyAsync(pinned, here, n, cudaMemcpyDeviceToHost, at);
+    case INSIDE: return cudaMemcpyAsync(there, here, n, cudaMemcpyDeviceToDevice, at);
+    case TO_MANAGED: return cudaMemcpyAsync(place[i].managed, pinned, n, cudaMemcpyDefault, at);
+    case OVER: return cudaMemcpyPeerAsync(place[i].other, 1, here, 0, n, at);
+    case BACK: return cudaMemcpyPeerAsync(here, 0, place[i].other, 1, n, at);
+    default: return cudaMemsetAsync(there, 1, n, at);
     }
-    if (error)
-        NOTE("piece %d: %s", i, cudaGetErrorName(error));
 }
 
 static inline int by_time(const void *left, const void *right)
@@ -89,7 +79,9 @@ static inline void time_pieces(const char *label, int count, const struct piece 
                 cudaStreamWaitEvent(streams[i], begun, 0);
         for (int i = 0; i < count; i++) {
             cudaEvent_t end = ended[pieces[i].stream >= 4][i];
-            queue_piece(i, pieces[i]);
+            cudaError_t error = queue_piece(i, pieces[i]);
+            if (error)
+                NOTE("piece %d: %s", i, cudaGetErrorName(error));
             cudaEventRecord(end, streams[pieces[i].stream]);
             cudaStreamWaitEvent(watchers[i], end, 0);
             cudaEventRecord(seen[i], watchers[i]);
@@ -108,7 +100,6 @@ static inline void time_pieces(const char *label, int count, const struct piece 
     for (int i = 0; i < count; i++)
         printf(" %.1f", median_us(each[i]));
     puts("");
-    fflush(stdout);
 }
 
 static inline void set_up_engines(int argc, char **argv, int stream_count, size_t bytes)

@@ -21,8 +21,9 @@ static inline void print_graph_figures(const char *what)
     unsigned long long reserved_high = graph_figure(cudaGraphMemAttrReservedMemHigh);
     printf("  %-44s used %llu high %llu reserved %llu high %llu\n", what, used, used_high, reserved,
            reserved_high);
-    fflush(stdout);
 }
+
+#define FIGURES_AFTER(call, what) ((void)(call), print_graph_figures(what))
 
 static inline cudaGraph_t new_graph(void)
 {
@@ -87,6 +88,12 @@ static inline cudaGraphExec_t freeing_graph(size_t bytes)
     return small_graph(bytes, 1, 0, NULL, NULL);
 }
 
+static inline void launch_and_wait(cudaGraphExec_t x)
+{
+    cudaGraphLaunch(x, s);
+    cudaStreamSynchronize(s);
+}
+
 /* ---- captures ---- */
 
 #define RELAXED cudaStreamCaptureModeRelaxed
@@ -116,15 +123,16 @@ static inline void end_capture(cudaStream_t stream)
     printf("    status %d, end %s, graph %s, nodes %zu, edges %zu\n", (int)status,
            cudaGetErrorName(error), graph, nodes, edges);
     cudaGetLastError();
-    fflush(stdout);
 }
 
-/* Makes one call while the stream is captured, and ends the capture. */
-#define CAPTURE(stream, mode, call)  \
-    do {                             \
-        begin_capture(stream, mode); \
-        RECORD(call);                \
-        end_capture(stream);         \
+/* Makes one call while the stream is captured, and ends the capture. `first` comes before it. */
+#define CAPTURE(stream, mode, call) CAPTURE_AFTER((void)0, stream, mode, call)
+#define CAPTURE_AFTER(first, stream, mode, call) \
+    do {                                         \
+        begin_capture(stream, mode);             \
+        first;                                   \
+        RECORD(call);                            \
+        end_capture(stream);                     \
     } while (0)
 
 #endif

@@ -75,8 +75,7 @@ static int export_side(void)
     ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &z));
     ASK(cudaStreamSynchronize(s));
     figures(p, "threshold 0 and sync");
-    go();
-    wait_for_go();
+    take_turns();
     ASK(cudaMemPoolTrimTo(p, 0));
     figures(p, "importer freed too, trimTo(0)");
     ASK(cudaMemPoolDestroy(p));
@@ -135,14 +134,12 @@ static int import_side(void)
     receive_bytes(&x, sizeof x);
     ASK(cudaMemPoolImportPointer((void **)&q, p, &x));
     figures(p, "imported 64 MiB");
-    go();
-    wait_for_go();
+    take_turns();
     ASK(cudaMemsetAsync(q, 1, 4096, s));
     ASK(cudaFreeAsync(q, s));
     ASK(cudaStreamSynchronize(s));
     figures(p, "freed");
-    go();
-    wait_for_go();
+    take_turns();
     ASK(cudaMemPoolDestroy(p));
     return 0;
 }

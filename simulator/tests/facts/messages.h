@@ -28,6 +28,22 @@ static inline void receive_bytes(void *bytes, size_t n)
     }
 }
 
+/* The two take turns: one goes on when the other has passed the turn. */
+static inline void pass_turn(void) { send_bytes("x", 1); }
+
+static inline void await_turn(void)
+{
+    char byte;
+    receive_bytes(&byte, 1);
+}
+
+/* The other one goes on until it passes the turn back. */
+static inline void take_turns(void)
+{
+    pass_turn();
+    await_turn();
+}
+
 /* A descriptor crosses as a message of its own. */
 static inline void send_descriptor(int descriptor)
 {

@@ -19,18 +19,25 @@ static void figures(cudaMemPool_t p, const char *when)
            pool_figure(p, cudaMemPoolAttrUsedMemHigh));
 }
 
-static void set_policies(cudaMemPool_t p, int events, int opportunistic, int internal)
-{
-    set_flag(p, cudaMemPoolReuseFollowEventDependencies, events);
-    set_flag(p, cudaMemPoolReuseAllowOpportunistic, opportunistic);
-    set_flag(p, cudaMemPoolReuseAllowInternalDependencies, internal);
-}
+#define POOL_AFTER(call, p, when) ((void)(call), figures(p, when))
 
 static char *take(cudaMemPool_t p, size_t bytes, cudaStream_t stream)
 {
     void *a = NULL;
     cudaMallocFromPoolAsync(&a, bytes, p, stream);
     return a;
+}
+
+static void take_four(char *block[4], cudaMemPool_t p, size_t bytes)
+{
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, bytes, s);
+}
+
+static void free_four(char *block[4])
+{
+    for (int i = 0; i < 4; i++)
+        cudaFreeAsync(block[i], s);
 }
 
 /* Until the stream is idle, without a synchronise. */
@@ -107,11 +114,9 @@ static void thresholds(void)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         cudaMemPool_t p = new_pool(values[i]);
         char *a[4];
-        for (int k = 0; k < 4; k++)
-            a[k] = take(p, 32 * MiB, s);
+        take_four(a, p, 32 * MiB);
         printf("  threshold %llu: alloc %llu | ", (unsigned long long)values[i], bytes_reserved(p));
-        for (int k = 0; k < 4; k++)
-            cudaFreeAsync(a[k], s);
+        free_four(a);
         printf("freed: reserved %llu used %llu | ", bytes_reserved(p), bytes_used(p));
         cudaStreamSynchronize(s);
         printf("stream sync: reserved %llu used %llu | ", bytes_reserved(p), bytes_used(p));
@@ -137,46 +142,35 @@ static void going_back(void)
         cudaFreeAsync(block, s);            \
     } while (0)
     FREED(64 * MiB);
-    idle(s);
-    figures(p, "freed, no sync, idle");
+    POOL_AFTER(idle(s), p, "freed, no sync, idle");
     cudaEventRecord(e, s);
-    cudaEventSynchronize(e);
-    figures(p, "after event sync");
+    POOL_AFTER(cudaEventSynchronize(e), p, "after event sync");
     FREED(64 * MiB);
-    idle(s);
-    figures(p, "after stream query = success");
+    POOL_AFTER(idle(s), p, "after stream query = success");
     cudaEventRecord(e, s);
     while (cudaEventQuery(e) == cudaErrorNotReady)
         ;
     figures(p, "after event query");
-    cudaStreamSynchronize(t);
-    figures(p, "after sync of an unrelated idle stream");
-    cudaStreamSynchronize(s);
-    figures(p, "after its own stream sync");
+    POOL_AFTER(cudaStreamSynchronize(t), p, "after sync of an unrelated idle stream");
+    POOL_AFTER(cudaStreamSynchronize(s), p, "after its own stream sync");
     for (int i = 0; i < 2; i++) {
         size_t bytes = i ? MiB : 32 * MiB;
         char *a = take(p, bytes, s), *b = take(p, bytes, s);
         free_and_wait(a);
         figures(p, i ? "two 1 MiB, one freed, sync" : "two 32 MiB chunks, one freed, sync");
-        free_and_wait(b);
-        figures(p, "both freed, sync");
+        POOL_AFTER(free_and_wait(b), p, "both freed, sync");
     }
     set_threshold(p, UINT64_MAX);
     FREED(96 * MiB);
     figures(p, "threshold max, 96 MiB freed");
-    set_threshold(p, 0);
-    figures(p, "lowering the threshold to 0 alone");
-    cudaStreamSynchronize(s);
-    figures(p, "then stream sync");
-    cudaDeviceSynchronize();
-    figures(p, "then device sync");
+    POOL_AFTER(set_threshold(p, 0), p, "lowering the threshold to 0 alone");
+    POOL_AFTER(cudaStreamSynchronize(s), p, "then stream sync");
+    POOL_AFTER(cudaDeviceSynchronize(), p, "then device sync");
     hold(s);
     FREED(96 * MiB);
-    cudaMemPoolTrimTo(p, 0);
-    figures(p, "trimTo(0) while the free is pending");
+    POOL_AFTER(cudaMemPoolTrimTo(p, 0), p, "trimTo(0) while the free is pending");
     open_gate();
-    cudaStreamSynchronize(s);
-    figures(p, "after sync");
+    POOL_AFTER(cudaStreamSynchronize(s), p, "after sync");
     cudaEventDestroy(e);
     end_pool(p);
 }
@@ -231,9 +225,7 @@ static void same_stream(void)
 
     char *block[4];
     p = new_pool(UINT64_MAX);
-    for (int i = 0; i < 4; i++)
-        block[i] = take(p, 8 * MiB, s);
-    figures(p, "4 x 8 MiB");
+    POOL_AFTER(take_four(block, p, 8 * MiB), p, "4 x 8 MiB");
     for (int i = 0; i < 4; i++)
         printf("  offset %zu MiB\n", (size_t)(block[i] - block[0]) / MiB);
     cudaFreeAsync(block[1], s);
@@ -248,11 +240,8 @@ static void same_stream(void)
     end_pool(p);
 
     p = new_pool(UINT64_MAX);
-    for (int i = 0; i < 4; i++)
-        block[i] = take(p, 32 * MiB, s);
-    figures(p, "4 x 32 MiB");
-    for (int i = 0; i < 4; i++)
-        cudaFreeAsync(block[i], s);
+    POOL_AFTER(take_four(block, p, 32 * MiB), p, "4 x 32 MiB");
+    free_four(block);
     b = take(p, 128 * MiB, s);
     figures(p, "then 128 MiB after freeing all four");
     printf("  at first's address %d\n", b == block[0]);
@@ -260,8 +249,7 @@ static void same_stream(void)
     end_pool(p);
 
     p = new_pool(UINT64_MAX);
-    for (int i = 0; i < 4; i++)
-        block[i] = take(p, 32 * MiB, s);
+    take_four(block, p, 32 * MiB);
     cudaFreeAsync(block[0], s);
     cudaFreeAsync(block[2], s);
     b = take(p, 64 * MiB, s);
@@ -405,10 +393,8 @@ static void errors(void)
     cudaMallocAsync(&a, MiB, s);
     RECORD(cudaFreeAsync((char *)a + 256, s));
     RECORD(cudaFree((char *)a + 256));
-    RECORD(cudaFree(a));
-    figures(def, "default after cudaFree of a pool allocation");
-    RECORD(cudaStreamSynchronize(s));
-    figures(def, "after sync");
+    POOL_AFTER(RECORD(cudaFree(a)), def, "default after cudaFree of a pool allocation");
+    POOL_AFTER(RECORD(cudaStreamSynchronize(s)), def, "after sync");
     cudaMalloc(&m, MiB);
     RECORD(cudaFreeAsync(m, s));
     cudaStreamSynchronize(s);
@@ -419,8 +405,7 @@ static void errors(void)
     RECORD(cudaFreeAsync(h, s));
     RECORD(cudaFree(h));
     RECORD(cudaFreeHost(h));
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
     RECORD(cudaMemsetAsync(a, 0, 1 * MiB, t));
     RECORD_SYNC(cudaFreeAsync(a, t), t);
     RECORD(cudaMemPoolTrimTo(0, 0));
@@ -461,8 +446,7 @@ static void destroying(void)
     RECORD(cudaDeviceSetMemPool(0, p));
     cudaDeviceGetMemPool(&cur, 0);
     printf("  current is mine %d\n", cur == p);
-    cudaMallocAsync(&a, MiB, s);
-    figures(p, "my pool");
+    POOL_AFTER(cudaMallocAsync(&a, MiB, s), p, "my pool");
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaDeviceGetMemPool(&cur, 0));
     printf("  current is default after destroy %d\n", cur == def);
@@ -533,15 +517,11 @@ CASE(export)
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypeNone, 0));
     cudaMallocFromPoolAsync(&a, 4096, p, s);
     RECORD(cudaMemPoolExportPointer(&x, a));
-    cudaStreamSynchronize(s);
-    figures(p, "ipc pool");
-    three_blocks(p);
-    figures(p, "ipc pool, 96 MiB freed, threshold max");
-    cudaMemPoolTrimTo(p, 0);
-    figures(p, "ipc pool, trimTo(0)");
+    POOL_AFTER(cudaStreamSynchronize(s), p, "ipc pool");
+    POOL_AFTER(three_blocks(p), p, "ipc pool, 96 MiB freed, threshold max");
+    POOL_AFTER(cudaMemPoolTrimTo(p, 0), p, "ipc pool, trimTo(0)");
     set_threshold(p, 0);
-    three_blocks(p);
-    figures(p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
+    POOL_AFTER(three_blocks(p), p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
     fd = keep;
     RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd,
                                                 cudaMemHandleTypePosixFileDescriptor, 0));
@@ -559,8 +539,7 @@ CASE(pointers)
     puts("\n## pointer attributes and memory info");
     void *a = NULL, *b = NULL;
     struct cudaPointerAttributes pa;
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
     RECORD(cudaPointerGetAttributes(&pa, a));
     printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
            pa.devicePointer == a, pa.hostPointer ? "set" : "null");
@@ -591,8 +570,7 @@ CASE(pointers)
     cudaMallocAsync(&b, MiB, t);
     printf("  freed on a destroyed stream, then another stream: reused %d\n", a == b);
     cudaFreeAsync(b, t);
-    cudaDeviceSynchronize();
-    figures(def, "default at end");
+    POOL_AFTER(cudaDeviceSynchronize(), def, "default at end");
 }
 
 CASE(graphs)
@@ -731,7 +709,6 @@ static void set_up(void)
 int main(int argc, char **argv)
 {
     int status, failed = 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
     for (const struct named_case *one = named_cases; one; one = one->next) {
         if (argc > 1 ? strcmp(argv[1], one->name) : fork()) {
             failed |= argc > 1 || wait(&status) < 0 || status;

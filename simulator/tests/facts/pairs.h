@@ -13,22 +13,6 @@
 
 #define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
 
-/* The two take turns: one goes on when the other has passed the turn. */
-static inline void pass_turn(void) { send_bytes("x", 1); }
-
-static inline void await_turn(void)
-{
-    char byte;
-    receive_bytes(&byte, 1);
-}
-
-/* The other one goes on until it passes the turn back. */
-static inline void take_turns(void)
-{
-    pass_turn();
-    await_turn();
-}
-
 /* Returns when the other process has ended and the driver has had time to see it. */
 static inline void await_end(void)
 {
@@ -124,7 +108,6 @@ static inline int run_pair(const struct named_case *c)
     pid_t process[2] = {0, 0};
     static const char *const prefixes[] = {"[export] ", "[import] "};
     printf("== %s\n", c->name);
-    fflush(stdout);
     if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         return 1;
     for (int role = 0; role < 2; role++) {
@@ -144,7 +127,6 @@ static inline int run_pair(const struct named_case *c)
             print_process(lines[role], c->other ? prefixes[role] : "", status[role]);
         fclose(lines[role]);
     }
-    fflush(stdout);
     return 0;
 }
 
@@ -177,11 +159,9 @@ static inline pid_t start(void (*body)(void), const int ends[2], int role)
 
 static inline int run_plain_pairs(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0);
     for (const struct named_case *one = named_cases; one; one = one->next) {
         int ends[2], status = 0;
         printf("== %s\n", one->name);
-        fflush(stdout);
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
             return 1;
         pid_t importer = start(one->other, ends, 1), exporter = start(one->run, ends, 0);

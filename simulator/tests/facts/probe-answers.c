@@ -138,8 +138,7 @@ CASE(memory)
     cudaHostAlloc(&h, MiB, 0);
     cudaHostAlloc(&hm, MiB, cudaHostAllocMapped);
     cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
 
     /* What does cudaPointerGetAttributes return for an address of which memory? */
     print_attributes_of("cudaMalloc", m);
@@ -442,11 +441,7 @@ static void print_reserved(const char *when)
     printf("%-76s reserved %llu\n", when, mib_reserved(pool));
 }
 
-#define RESERVED_AFTER(call, when) \
-    do {                           \
-        call;                      \
-        print_reserved(when);      \
-    } while (0)
+#define RESERVED_AFTER(call, when) ((void)(call), print_reserved(when))
 
 /* Frees 64 MiB in a stream; beyond the threshold, they go back at some later call. */
 static void free_64_mib(uint64_t threshold, cudaStream_t stream)
@@ -501,8 +496,7 @@ CASE(given_back)
     /* Does the synchronization of a stream release it, when the stream waits for an event after the
      * free? */
     free_64_mib(0, s);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(t, ev, 0);
+    order(s, t);
     RESERVED_AFTER(cudaStreamSynchronize(t),
                    "freed on s, t waits for an event after it, t synchronised");
 
@@ -638,8 +632,7 @@ CASE(known_to_be_free)
     cudaMallocFromPoolAsync(&a1, 32 * MiB, pool, s);
     cudaFreeAsync(a1, t);
     cudaStreamDestroy(b);
-    cudaStreamCreate(&b);
-    print_reserved("home, 32 MiB again, freed on t");
+    RESERVED_AFTER(cudaStreamCreate(&b), "home, 32 MiB again, freed on t");
     RESERVED_AFTER(cudaMallocFromPoolAsync(&a2, 32 * MiB, pool, s), "  32 MiB more on s");
     cudaFreeAsync(a2, s);
     cudaDeviceSynchronize();

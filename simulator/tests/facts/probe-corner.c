@@ -54,7 +54,6 @@ int main(void)
     static const size_t sizes[] = {1024, MiB, 64 * MiB, 1024 * MiB};
     struct cudaMemPoolProps props = device_props();
     set_up_process();
-    alarm(110);
     CHECK(cudaMemPoolCreate(&pool, &props));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int uses = 0; uses < 2; uses++)

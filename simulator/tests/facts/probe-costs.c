@@ -12,7 +12,6 @@ static void print_times(const char *what, double *times, int count)
     qsort(times, (size_t)count, sizeof *times, by_value);
     printf("%-64s median %10.3f us, least %10.3f, 90th percentile %10.3f, of %d\n", what,
            times[count / 2], times[0], times[count * 9 / 10], count);
-    fflush(stdout);
 }
 
 /* Host microseconds of one call, `repeats` of which are timed together, `count` times; `before` and
@@ -156,7 +155,6 @@ static _Atomic int begun;
 
 static void *open_later(void *unused)
 {
-    (void)unused;
     while (!begun)
         ;
     usleep(LATER_US);
@@ -273,7 +271,6 @@ CASE(several_threads)
 
 int main(void)
 {
-    alarm(250);
     set_up_process();
     giving = new_pool(0);
     keeping = new_pool(UINT64_MAX);

@@ -40,49 +40,38 @@ static void step(const char *what)
     puts("");
 }
 
+#define STEP(call, what) ((void)(call), step(what))
+
 CASE(plain_memory)
 {
     void *small, *more, *large;
-    cudaMalloc(&small, 1);
-    step("cudaMalloc of 1 byte");
-    cudaMalloc(&more, 1000);
-    step("and of 1000 more");
-    cudaMalloc(&large, 100 * MiB);
-    step("and of 100 MiB");
+    STEP(cudaMalloc(&small, 1), "cudaMalloc of 1 byte");
+    STEP(cudaMalloc(&more, 1000), "and of 1000 more");
+    STEP(cudaMalloc(&large, 100 * MiB), "and of 100 MiB");
     cudaFree(small);
     cudaFree(more);
-    cudaFree(large);
-    step("all freed");
+    STEP(cudaFree(large), "all freed");
 
     void *first, *second;
-    cudaMallocFromPoolAsync(&first, 1, pool, s);
-    step("cudaMallocFromPoolAsync of 1 byte");
-    cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
-    step("and of 100 MiB");
-    cudaFreeAsync(second, s);
-    step("the 100 MiB freed");
-    cudaStreamSynchronize(s);
-    step("and synchronized");
+    STEP(cudaMallocFromPoolAsync(&first, 1, pool, s), "cudaMallocFromPoolAsync of 1 byte");
+    STEP(cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s), "and of 100 MiB");
+    STEP(cudaFreeAsync(second, s), "the 100 MiB freed");
+    STEP(cudaStreamSynchronize(s), "and synchronized");
     set_threshold(pool, UINT64_MAX);
     cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
-    free_and_wait(second);
-    step("100 MiB freed, synchronized, kept");
+    STEP(free_and_wait(second), "100 MiB freed, synchronized, kept");
     free_and_wait(first);
-    cudaMemPoolTrimTo(pool, 0);
-    step("all freed, and trimmed");
+    STEP(cudaMemPoolTrimTo(pool, 0), "all freed, and trimmed");
 
     void *pinned, *managed;
     cudaStream_t streams[64];
-    cudaMallocHost(&pinned, 100 * MiB);
-    step("100 MiB of pinned memory");
+    STEP(cudaMallocHost(&pinned, 100 * MiB), "100 MiB of pinned memory");
     cudaFreeHost(pinned);
     cudaMallocManaged(&managed, 100 * MiB, cudaMemAttachGlobal);
     step("100 MiB of managed memory, untouched");
     cudaMemset(managed, 0, 100 * MiB);
-    cudaDeviceSynchronize();
-    step("and written by the device");
-    cudaFree(managed);
-    step("and freed");
+    STEP(cudaDeviceSynchronize(), "and written by the device");
+    STEP(cudaFree(managed), "and freed");
     for (int i = 0; i < 64; i++)
         cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
     step("64 streams");
@@ -110,8 +99,7 @@ CASE(other_process)
     if (read(ready[0], &byte, 1) == 1)
         step("another process has 100 MiB");
     close(done[1]);
-    waitpid(child, NULL, 0);
-    step("and has ended");
+    STEP(waitpid(child, NULL, 0), "and has ended");
 }
 
 static int be_other_process(char **argv)
@@ -129,13 +117,11 @@ int main(int argc, char **argv)
     size_t total;
     if (argc == 3)
         return be_other_process(argv);
-    alarm(110);
     set_up_process();
     cudaDeviceSynchronize();
     cudaMemGetInfo(&free_at_first, &total);
     printf("total: all but %s\n", free_at_first < total ? "what the context takes" : "nothing");
     step("at first");
-    cudaMemPoolCreate(&pool, &props);
-    step("an empty pool");
+    STEP(cudaMemPoolCreate(&pool, &props), "an empty pool");
     return run_in_one_process();
 }

@@ -42,19 +42,18 @@ static void print_all(const char *what, const void *address)
     if (!result)
         printf(" starts %lld before, %zu bytes", (long long)((CUdeviceptr)address - start), bytes);
     puts("");
-    fflush(stdout);
 }
 
 static cudaMemPool_t pool;
+static void *p;
 
 static void *of_pool(int type, int location, enum cudaMemAllocationHandleType handles)
 {
     struct cudaMemPoolProps props = pool_props(type, location, 0);
-    void *p = NULL;
+    p = NULL;
     props.handleTypes = handles;
     if (!cudaMemPoolCreate(&pool, &props))
-        cudaMallocFromPoolAsync(&p, 4 * MiB, pool, s);
-    cudaStreamSynchronize(s);
+        p = ready_memory(pool, 4 * MiB);
     return p;
 }
 
@@ -76,17 +75,14 @@ static void all_of(const char *what, const void *address)
 
 CASE(of_cuda_malloc)
 {
-    void *p;
     cudaMalloc(&p, 4 * MiB);
     all_of("cudaMalloc", p);
 }
 
 CASE(of_cuda_malloc_async)
 {
-    void *p, *behind;
     cudaMallocAsync(&p, 4 * MiB, s);
-    cudaMallocAsync(&behind, 4 * MiB, s);
-    cudaStreamSynchronize(s);
+    ready_memory(NULL, 4 * MiB); /* behind it */
     all_of("cudaMallocAsync", p);
     print_all("cudaMallocAsync, an address inside", (char *)p + MiB);
     cudaFreeAsync(p, s);
@@ -111,14 +107,12 @@ CASE(of_managed_pool) { all_of("a managed pool", of_pool(MANAGED, DEVICE, cudaMe
 
 CASE(of_managed_memory)
 {
-    void *p;
     cudaMallocManaged(&p, 4 * MiB, cudaMemAttachGlobal);
     all_of("cudaMallocManaged", p);
 }
 
 CASE(of_pinned_memory)
 {
-    void *p;
     cudaMallocHost(&p, 4 * MiB);
     all_of("cudaMallocHost", p);
 }

@@ -82,7 +82,6 @@ CASE(no_call_before) { atexit(others); }
 
 int main(int argc, char **argv)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0);
     for (const struct named_case *one = named_cases; one; one = one->next) {
         if (argc < 2)
             run_case_apart(argv[0], one->name);

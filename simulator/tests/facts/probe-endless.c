@@ -12,8 +12,7 @@ static void prepare(int granted)
     cudaMemPool_t pool = make_pool(PINNED, HOST, 0);
     ordinary = malloc(MiB);
     memset(ordinary, 1, MiB);
-    cudaMallocFromPoolAsync((void **)&p, MiB, pool, s);
-    cudaStreamSynchronize(s);
+    p = ready_memory(pool, MiB);
     memset(p, 1, MiB);
     if (granted)
         cudaMemPoolSetAccess(pool, &access, 1);

@@ -9,10 +9,9 @@ static void *a;
  * import what is no handle. */
 CASE(sharing)
 {
-    struct cudaMemPoolPtrExportData data;
+    struct cudaMemPoolPtrExportData data = {.reserved = {0}};
     cudaMemPool_t imported;
     int fd = -1;
-    memset(&data, 0, sizeof data);
     RECORD(cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0));
     RECORD(cudaMemPoolExportPointer(&data, a));
     RECORD(cudaMemPoolImportFromShareableHandle(&imported, (void *)(uintptr_t)999,
@@ -61,7 +60,6 @@ CASE(captures)
 int main(int argc, char **argv)
 {
     (void)argc;
-    setvbuf(stdout, NULL, _IOLBF, 0);
     if (!getenv("CUDA_LOG_FILE")) {
         setenv("CUDA_LOG_FILE", "stdout", 1);
         execv("/proc/self/exe", argv);
@@ -72,8 +70,7 @@ int main(int argc, char **argv)
     pool = new_pool(0);
     shared = shared_pool(0);
     capped = pool_with(0, 64 * MiB, 0);
-    cudaMallocFromPoolAsync(&a, MiB, pool, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(pool, MiB);
     for (const struct named_case *one = named_cases; one; one = one->next) {
         printf("== %s\n", one->name);
         one->run();

@@ -27,6 +27,8 @@ static void print_reserved(const char *what)
              ((long long)filled - (long long)now) / (1 << 20));
 }
 
+#define RESERVED_AFTER(call, what) ((void)(call), print_reserved(what))
+
 static void fill_with(size_t bytes, size_t leave)
 {
     while (count < MOST && free_now() > leave + bytes)
@@ -65,19 +67,15 @@ static void *p;
 static void from_other_pool(void)
 {
     cudaStream_t stream = t;
-    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream));
-    print_reserved("after it");
-    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream));
-    print_reserved("after it");
+    RESERVED_AFTER(RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream)), "after it");
+    RESERVED_AFTER(RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream)), "after it");
     RECORD(cudaStreamSynchronize(stream));
 }
 
 static void from_cuda_malloc(void)
 {
-    RECORD(cudaMalloc(&p, 8 * GiB));
-    print_reserved("after it");
-    RECORD(cudaMalloc(&p, 8 * GiB));
-    print_reserved("after it");
+    RESERVED_AFTER(RECORD(cudaMalloc(&p, 8 * GiB)), "after it");
+    RESERVED_AFTER(RECORD(cudaMalloc(&p, 8 * GiB)), "after it");
 }
 
 CASE_AFTER(fill, live)
@@ -99,14 +97,12 @@ CASE_AFTER(fill_and_free, kept_cuda_malloc) { from_cuda_malloc(); }
 
 CASE_AFTER(fill_and_free, kept_default_pool)
 {
-    RECORD(cudaMallocAsync(&p, 8 * GiB, t));
-    print_reserved("after it");
+    RESERVED_AFTER(RECORD(cudaMallocAsync(&p, 8 * GiB, t)), "after it");
 }
 
 CASE_AFTER(fill_and_free, kept_managed)
 {
-    RECORD(cudaMallocManaged(&p, 8 * GiB, cudaMemAttachGlobal));
-    print_reserved("after it");
+    RESERVED_AFTER(RECORD(cudaMallocManaged(&p, 8 * GiB, cudaMemAttachGlobal)), "after it");
 }
 
 /* A graph with memory, whose first launch needs it. */

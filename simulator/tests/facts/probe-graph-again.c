@@ -160,8 +160,7 @@ CASE(nodes_on_freed)
 
 CASE(nodes_freed_before_instantiation)
 {
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
     g = setting_graph(a);
     free_and_wait(a);
     RECORD(cudaGraphInstantiate(&x, g, 0));
@@ -169,8 +168,7 @@ CASE(nodes_freed_before_instantiation)
 
 CASE(nodes_freed_before_launch)
 {
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
     g = setting_graph(a);
     RECORD(cudaGraphInstantiate(&x, g, 0));
     free_and_wait(a);
@@ -232,8 +230,7 @@ CASE(conditional_memset) { conditional_memset_of(m); }
 /* And of a pool's? */
 CASE(conditional_memset_of_pool)
 {
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, MiB);
     conditional_memset_of(a);
 }
 

@@ -5,7 +5,7 @@
 
 static cudaGraph_t g;
 static cudaGraphExec_t x, y;
-static void *a, *c, *d, *p;
+static void *a, *c, *p;
 
 /* Where the allocations of a chain lie. */
 static void *at[8];
@@ -90,8 +90,7 @@ CASE(unordered_free)
     RECORD(cudaGraphAddMemFreeNode(&f, g, NULL, 0, a));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     launch_three_times("a free beside its allocation, launched");
-    RECORD(cudaDeviceGraphMemTrim(0));
-    print_graph_figures("trimmed");
+    FIGURES_AFTER(RECORD(cudaDeviceGraphMemTrim(0)), "trimmed");
 }
 
 /* What becomes of a free that is ordered before its allocation? */
@@ -105,8 +104,7 @@ CASE(free_first)
     RECORD(cudaGraphInstantiate(&x, g, 0));
     launch_three_times("a free before its allocation, launched");
     RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaDeviceGraphMemTrim(0));
-    print_graph_figures("trimmed");
+    FIGURES_AFTER(RECORD(cudaDeviceGraphMemTrim(0)), "trimmed");
 }
 
 /* ---- ranges ---- */
@@ -241,6 +239,8 @@ static void trim_and_print(const char *what)
     print_graph_figures(what);
 }
 
+#define TRIM_AFTER(call, what) ((void)(call), trim_and_print(what))
+
 static void wait_for_the_device_alone(void) { usleep(200000); }
 
 CASE(trims)
@@ -250,79 +250,56 @@ CASE(trims)
     /* Must the host know that the launch is over, by a query or by a synchronization? */
     x = freeing_graph(64 * MiB);
     cudaGraphLaunch(x, s);
-    wait_for_the_device_alone();
-    trim_and_print("over, but nobody has synchronised, trimmed");
+    TRIM_AFTER(wait_for_the_device_alone(), "over, but nobody has synchronised, trimmed");
     cudaGraphLaunch(x, s);
     wait_for_the_device_alone();
-    RECORD(cudaStreamQuery(s));
-    trim_and_print("over, queried, trimmed");
-    cudaStreamSynchronize(s);
-    trim_and_print("synchronised, trimmed");
+    TRIM_AFTER(RECORD(cudaStreamQuery(s)), "over, queried, trimmed");
+    TRIM_AFTER(cudaStreamSynchronize(s), "synchronised, trimmed");
 
     /* Does a trim of the default pool release a graph's memory? */
     cudaDeviceGetDefaultMemPool(&def, 0);
-    cudaGraphLaunch(x, s);
-    cudaStreamSynchronize(s);
-    RECORD(cudaMemPoolTrimTo(def, 0));
-    print_graph_figures("cudaMemPoolTrimTo");
-    cudaMallocAsync(&p, 64 * MiB, s);
-    print_graph_figures("64 MiB of the default pool beside it");
-    free_and_wait(p);
-    trim_and_print("trimmed");
+    launch_and_wait(x);
+    FIGURES_AFTER(RECORD(cudaMemPoolTrimTo(def, 0)), "cudaMemPoolTrimTo");
+    FIGURES_AFTER(cudaMallocAsync(&p, 64 * MiB, s), "64 MiB of the default pool beside it");
+    TRIM_AFTER(free_and_wait(p), "trimmed");
 
     /* What does a trim release while the launch is pending? */
     hold(s);
-    cudaGraphLaunch(x, s);
-    trim_and_print("held back, trimmed");
+    TRIM_AFTER(cudaGraphLaunch(x, s), "held back, trimmed");
     open_gate();
-    wait_for_the_device_alone();
-    trim_and_print("over, trimmed again");
-    cudaStreamSynchronize(s);
-    trim_and_print("synchronised, trimmed again");
+    TRIM_AFTER(wait_for_the_device_alone(), "over, trimmed again");
+    TRIM_AFTER(cudaStreamSynchronize(s), "synchronised, trimmed again");
 
     /* What does a trim release while a free of the graph's memory is pending? */
     y = small_graph(64 * MiB, 0, 0, &a, NULL);
-    cudaGraphLaunch(y, s);
-    cudaStreamSynchronize(s);
+    launch_and_wait(y);
     hold(s);
-    cudaFreeAsync(a, s);
-    trim_and_print("its free held back, trimmed");
+    TRIM_AFTER(cudaFreeAsync(a, s), "its free held back, trimmed");
     open_gate();
-    wait_for_the_device_alone();
-    trim_and_print("freed, nobody has synchronised, trimmed");
-    cudaStreamSynchronize(s);
-    trim_and_print("synchronised, trimmed");
-    cudaGraphLaunch(y, s);
-    cudaStreamSynchronize(s);
-    RECORD(cudaFree(a));
-    trim_and_print("freed by cudaFree, trimmed");
+    TRIM_AFTER(wait_for_the_device_alone(), "freed, nobody has synchronised, trimmed");
+    TRIM_AFTER(cudaStreamSynchronize(s), "synchronised, trimmed");
+    launch_and_wait(y);
+    TRIM_AFTER(RECORD(cudaFree(a)), "freed by cudaFree, trimmed");
 
     /* Do the next graphs use the memory of one that was launched in two streams and destroyed? */
     cudaGraphLaunch(x, s);
-    cudaGraphLaunch(x, t);
-    print_graph_figures("launched in two streams");
+    FIGURES_AFTER(cudaGraphLaunch(x, t), "launched in two streams");
     cudaDeviceSynchronize();
-    cudaGraphExecDestroy(x);
-    print_graph_figures("synchronised, destroyed");
+    FIGURES_AFTER(cudaGraphExecDestroy(x), "synchronised, destroyed");
     x = freeing_graph(16 * MiB);
-    cudaGraphLaunch(x, s);
-    print_graph_figures("16 MiB of another graph");
+    FIGURES_AFTER(cudaGraphLaunch(x, s), "16 MiB of another graph");
     cudaStreamSynchronize(s);
     x = freeing_graph(96 * MiB);
-    cudaGraphLaunch(x, s);
-    print_graph_figures("96 MiB of a third");
-    cudaStreamSynchronize(s);
-    trim_and_print("trimmed");
+    FIGURES_AFTER(cudaGraphLaunch(x, s), "96 MiB of a third");
+    TRIM_AFTER(cudaStreamSynchronize(s), "trimmed");
 
     /* What becomes of the memory of a graph that is destroyed while its launch is pending? */
     x = freeing_graph(64 * MiB);
     hold(s);
     cudaGraphLaunch(x, s);
-    RECORD(cudaGraphExecDestroy(x));
-    trim_and_print("destroyed while it is held back, trimmed");
+    TRIM_AFTER(RECORD(cudaGraphExecDestroy(x)), "destroyed while it is held back, trimmed");
     open_gate();
-    cudaStreamSynchronize(s);
-    print_graph_figures("over");
+    FIGURES_AFTER(cudaStreamSynchronize(s), "over");
     trim_and_print("trimmed");
 
     /* Does a graph in another stream use the memory of the first: when an event orders it, while
@@ -330,38 +307,29 @@ CASE(trims)
     x = freeing_graph(64 * MiB);
     y = freeing_graph(64 * MiB);
     cudaGraphLaunch(x, s);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(t, ev, 0);
+    order(s, t);
     hold(s);
-    cudaGraphLaunch(y, t);
-    print_graph_figures("after an event of the other's stream");
+    FIGURES_AFTER(cudaGraphLaunch(y, t), "after an event of the other's stream");
     open_gate();
     cudaDeviceSynchronize();
     cudaDeviceGraphMemTrim(0);
 
     hold(s);
     cudaGraphLaunch(x, s);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(t, ev, 0);
-    cudaGraphLaunch(y, t);
-    print_graph_figures("the same, held back");
+    order(s, t);
+    FIGURES_AFTER(cudaGraphLaunch(y, t), "the same, held back");
     open_gate();
-    cudaDeviceSynchronize();
-    trim_and_print("trimmed");
+    TRIM_AFTER(cudaDeviceSynchronize(), "trimmed");
 
     cudaGraphLaunch(x, s);
     wait_for_the_device_alone();
-    cudaGraphLaunch(y, t);
-    print_graph_figures("in another stream, over, nobody has synchronised");
+    FIGURES_AFTER(cudaGraphLaunch(y, t), "in another stream, over, nobody has synchronised");
     cudaDeviceSynchronize();
     cudaDeviceGraphMemTrim(0);
 
-    cudaGraphLaunch(x, s);
-    cudaStreamSynchronize(s);
-    cudaGraphLaunch(y, t);
-    print_graph_figures("in another stream, synchronised");
-    cudaDeviceSynchronize();
-    trim_and_print("trimmed");
+    launch_and_wait(x);
+    FIGURES_AFTER(cudaGraphLaunch(y, t), "in another stream, synchronised");
+    TRIM_AFTER(cudaDeviceSynchronize(), "trimmed");
 }
 
 /* ---- uploads ---- */
@@ -384,10 +352,8 @@ static void put_pending(enum pending pending)
         cudaGraphLaunch(x, s);
     if (pending == Y || pending == X_AND_Y)
         cudaGraphLaunch(y, s);
-    if (pending == X_AND_T_WAITS) {
-        cudaEventRecord(ev, s);
-        cudaStreamWaitEvent(t, ev, 0);
-    }
+    if (pending == X_AND_T_WAITS)
+        order(s, t);
     if (pending == UPLOAD_OF_X)
         cudaGraphUpload(x, s);
 }
@@ -451,8 +417,7 @@ CASE(launch_without_memory)
     y = freeing_graph(64 * MiB);
     hold(s);
     RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaGraphLaunch(y, s));
-    print_graph_figures("two launches held back");
+    FIGURES_AFTER(RECORD(cudaGraphLaunch(y, s)), "two launches held back");
 
     /* Less than 2 MiB of the device's memory are left. */
     size_t free_bytes = free_now() / (2 * MiB) * (2 * MiB);
@@ -461,16 +426,12 @@ CASE(launch_without_memory)
     while (cudaMalloc(&more, 2 * MiB) == cudaSuccess)
         ;
     cudaGetLastError();
-    RECORD(cudaGraphLaunch(x, t));
-    print_graph_figures("a third launch, in another stream");
-    RECORD(cudaGraphUpload(x, t));
-    print_graph_figures("an upload");
+    FIGURES_AFTER(RECORD(cudaGraphLaunch(x, t)), "a third launch, in another stream");
+    FIGURES_AFTER(RECORD(cudaGraphUpload(x, t)), "an upload");
     open_gate();
-    RECORD(cudaDeviceSynchronize());
-    print_graph_figures("over");
+    FIGURES_AFTER(RECORD(cudaDeviceSynchronize()), "over");
     RECORD(cudaGraphLaunch(x, t));
-    RECORD(cudaDeviceSynchronize());
-    print_graph_figures("launched again");
+    FIGURES_AFTER(RECORD(cudaDeviceSynchronize()), "launched again");
 }
 
 /* Which memory does a node get that is to be of managed memory? */
@@ -546,8 +507,7 @@ CASE(destroyed_nodes)
 
 #define UPDATE(exec, graph)                                                                    \
     do {                                                                                       \
-        cudaGraphExecUpdateResultInfo info;                                                    \
-        memset(&info, 0, sizeof info);                                                         \
+        cudaGraphExecUpdateResultInfo info = {.errorNode = NULL};                              \
         RECORD(cudaGraphExecUpdate(exec, graph, &info));                                       \
         printf("  result %d, node %s\n", (int)info.result, info.errorNode ? "there" : "null"); \
     } while (0)
@@ -666,8 +626,7 @@ CASE(children)
     print_graph_figures("a child graph with 64 MiB");
     RECORD(cudaGraphDestroyNode(c));
     RECORD(cudaGraphExecDestroy(x));
-    RECORD(cudaGraphDestroy(parent));
-    trim_and_print("destroyed, trimmed");
+    TRIM_AFTER(RECORD(cudaGraphDestroy(parent)), "destroyed, trimmed");
 }
 
 /* ---- captures ---- */
@@ -703,8 +662,7 @@ CASE(capture_calls)
     cudaGraphNode_t e;
     uint64_t v = 0, zero = 0;
     float ms;
-    cudaMallocFromPoolAsync(&a, 64, p, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(p, 64);
     cudaDeviceGetDefaultMemPool(&def, 0);
     cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
     cudaEventCreateWithFlags(&ie, cudaEventInterprocess | cudaEventDisableTiming);
@@ -798,19 +756,16 @@ CASE(capture_fork_destroyed)
     /* May the stream of a fork be destroyed after the join? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(s, GLOBAL);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(u, ev, 0);
+    order(s, u);
     cudaMemsetAsync(m, 0, 4, u);
-    cudaEventRecord(ev, u);
-    cudaStreamWaitEvent(s, ev, 0);
+    order(u, s);
     RECORD(cudaStreamDestroy(u));
     end_capture(s);
 
     /* May the stream of a fork be destroyed before the join? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(s, GLOBAL);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(u, ev, 0);
+    order(s, u);
     cudaMemsetAsync(m, 0, 4, u);
     RECORD(cudaStreamDestroy(u));
     cudaMemsetAsync(m, 0, 4, s);
@@ -819,8 +774,7 @@ CASE(capture_fork_destroyed)
     /* May the stream be destroyed in which the capture began? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(u, GLOBAL);
-    cudaEventRecord(ev, u);
-    cudaStreamWaitEvent(s, ev, 0);
+    order(u, s);
     cudaMemsetAsync(m, 0, 4, s);
     RECORD(cudaStreamDestroy(u));
     RECORD(cudaMemsetAsync(m, 0, 4, s));
@@ -832,8 +786,7 @@ CASE(capture_event_destroyed)
 {
     begin_capture(s, GLOBAL);
     cudaMemsetAsync(m, 0, 4, s);
-    cudaEventRecord(ev, s);
-    cudaStreamWaitEvent(t, ev, 0);
+    order(s, t);
     RECORD(cudaEventDestroy(ev));
     cudaMemsetAsync(m, 0, 4, t);
     cudaEventRecord(ev2, t);

@@ -15,17 +15,7 @@ static void reset_high_marks(void)
     cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &zero);
 }
 
-static void launch_and_wait(void)
-{
-    cudaGraphLaunch(x, s);
-    cudaStreamSynchronize(s);
-}
-
-static void trim_and_print(void)
-{
-    cudaDeviceGraphMemTrim(0);
-    print_graph_figures("trimmed");
-}
+static void trim_and_print(void) { FIGURES_AFTER(cudaDeviceGraphMemTrim(0), "trimmed"); }
 
 CASE(graph_sizes)
 {
@@ -40,31 +30,22 @@ CASE(graph_sizes)
         x = small_graph(size, 1, 0, &a, &g);
         printf("size %zu: address alignment %llu\n", size, alignment_of(a));
         print_graph_figures("instantiated");
-        cudaGraphLaunch(x, s);
-        print_graph_figures("launched");
-        cudaStreamSynchronize(s);
-        print_graph_figures("synchronised");
-        launch_and_wait();
-        print_graph_figures("launched again");
-        cudaGraphExecDestroy(x);
-        print_graph_figures("executable graph destroyed");
-        cudaGraphDestroy(g);
-        print_graph_figures("graph destroyed");
+        FIGURES_AFTER(cudaGraphLaunch(x, s), "launched");
+        FIGURES_AFTER(cudaStreamSynchronize(s), "synchronised");
+        FIGURES_AFTER(launch_and_wait(x), "launched again");
+        FIGURES_AFTER(cudaGraphExecDestroy(x), "executable graph destroyed");
+        FIGURES_AFTER(cudaGraphDestroy(g), "graph destroyed");
         trim_and_print();
-        reset_high_marks();
-        print_graph_figures("high marks set to 0");
+        FIGURES_AFTER(reset_high_marks(), "high marks set to 0");
     }
 
     /* What does a reset of the high marks leave, and can a graph be launched after a trim? */
     x = freeing_graph(64 * MiB);
-    launch_and_wait();
-    reset_high_marks();
-    print_graph_figures("high marks set to 0 while 64 MiB are kept");
-    RECORD(cudaDeviceGraphMemTrim(0));
-    print_graph_figures("trimmed, executable graph alive");
+    launch_and_wait(x);
+    FIGURES_AFTER(reset_high_marks(), "high marks set to 0 while 64 MiB are kept");
+    FIGURES_AFTER(RECORD(cudaDeviceGraphMemTrim(0)), "trimmed, executable graph alive");
     RECORD(cudaGraphLaunch(x, s));
-    cudaStreamSynchronize(s);
-    print_graph_figures("launched after the trim");
+    FIGURES_AFTER(cudaStreamSynchronize(s), "launched after the trim");
 
     /* Which attributes of graph memory can be set and read? */
     RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &one));
@@ -107,10 +88,8 @@ CASE(graph_addresses)
     printf("4 MiB freed, then 1 MiB at %+lld, 1 MiB at %+lld, 8 MiB at %+lld\n", distance(q, p),
            distance(r, p), distance(u, p));
     RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagAutoFreeOnLaunch));
-    RECORD(cudaGraphLaunch(x, s));
-    print_graph_figures("1 + 1 + 8 MiB live");
-    RECORD(cudaGraphLaunch(x, s));
-    print_graph_figures("launched again");
+    FIGURES_AFTER(RECORD(cudaGraphLaunch(x, s)), "1 + 1 + 8 MiB live");
+    FIGURES_AFTER(RECORD(cudaGraphLaunch(x, s)), "launched again");
     cudaStreamSynchronize(s);
     struct cudaMemAllocNodeParams got;
     RECORD(cudaGraphMemAllocNodeGetParams(n2, &got));
@@ -130,45 +109,36 @@ CASE(graph_sharing)
 
     /* Do graphs that are launched in one stream share their memory? */
     for (int i = 0; i < 3; i++) {
-        cudaGraphLaunch(x[i], s);
-        print_graph_figures("in one stream");
+        FIGURES_AFTER(cudaGraphLaunch(x[i], s), "in one stream");
     }
     cudaStreamSynchronize(s);
     trim_and_print();
     RECORD(cudaGraphUpload(x[0], s));
-    cudaStreamSynchronize(s);
-    print_graph_figures("uploaded");
+    FIGURES_AFTER(cudaStreamSynchronize(s), "uploaded");
     trim_and_print();
 
     /* Do graphs that are pending in streams of their own share their memory? */
     close_gate();
     for (int i = 0; i < 3; i++) {
         launch_hold(gate, u[i]);
-        cudaGraphLaunch(x[i], u[i]);
-        print_graph_figures("in streams of their own, held back");
+        FIGURES_AFTER(cudaGraphLaunch(x[i], u[i]), "in streams of their own, held back");
     }
-    cudaDeviceGraphMemTrim(0);
-    print_graph_figures("trimmed while they are held back");
+    FIGURES_AFTER(cudaDeviceGraphMemTrim(0), "trimmed while they are held back");
     open_gate();
-    RECORD(cudaDeviceSynchronize());
-    print_graph_figures("over");
+    FIGURES_AFTER(RECORD(cudaDeviceSynchronize()), "over");
     trim_and_print();
 
     /* What becomes of memory that a graph does not free: at a second launch, a trim, a free, a
      * second free? */
     y = small_graph(64 * MiB, 0, 0, &a, NULL);
+    FIGURES_AFTER(RECORD(cudaGraphLaunch(y, s)), "not freed");
     RECORD(cudaGraphLaunch(y, s));
-    print_graph_figures("not freed");
-    RECORD(cudaGraphLaunch(y, s));
-    cudaGraphLaunch(x[0], s);
-    print_graph_figures("another graph beside it");
+    FIGURES_AFTER(cudaGraphLaunch(x[0], s), "another graph beside it");
     cudaStreamSynchronize(s);
     trim_and_print();
     print_pointer(a, "of a graph");
-    RECORD(cudaFreeAsync(a, s));
-    print_graph_figures("freed");
-    cudaStreamSynchronize(s);
-    print_graph_figures("synchronised");
+    FIGURES_AFTER(RECORD(cudaFreeAsync(a, s)), "freed");
+    FIGURES_AFTER(cudaStreamSynchronize(s), "synchronised");
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaFree(a));
     trim_and_print();
@@ -188,10 +158,9 @@ CASE(graph_codes)
     void *pool = NULL;
     cudaGraph_t c, h2;
     cudaGraphNode_t f, n, z[4];
-    struct cudaMemAllocNodeParams np;
+    struct cudaMemAllocNodeParams np = {.bytesize = 0};
     size_t count = 4;
-    cudaMallocAsync(&pool, 64, s);
-    cudaStreamSynchronize(s);
+    pool = ready_memory(NULL, 64);
 
     /* Which nodes does a graph with memory nodes take once it is instantiated? */
     x = small_graph(64 * MiB, 1, 0, &a, &g);
@@ -237,7 +206,6 @@ CASE(graph_codes)
 
     /* Which sizes, devices, locations, types and handle types does an allocation node take? */
     g = new_graph();
-    memset(&np, 0, sizeof np);
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
     np.poolProps = device_props();
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
@@ -315,16 +283,14 @@ CASE(graph_auto_free)
 {
     x = small_graph(64 * MiB, 0, cudaGraphInstantiateFlagAutoFreeOnLaunch, &a, &g);
     for (int i = 0; i < 3; i++) {
-        RECORD(cudaGraphLaunch(x, s));
-        print_graph_figures("launched");
+        FIGURES_AFTER(RECORD(cudaGraphLaunch(x, s)), "launched");
     }
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphDestroy(g));
     RECORD_SYNC(launch_add(a, 1, 1, s), s);
     RECORD_SYNC(cudaFreeAsync(a, s), s);
     print_graph_figures("freed");
-    RECORD(cudaDeviceGraphMemTrim(0));
-    print_graph_figures("trimmed");
+    FIGURES_AFTER(RECORD(cudaDeviceGraphMemTrim(0)), "trimmed");
 }
 
 /* Can a kernel use a graph's memory that was freed, and that was trimmed? */
@@ -383,14 +349,8 @@ CASE(capture_waiting)
         cudaStreamSynchronize(t);
         CAPTURE(s, mode, cudaEventQuery(ev));
         CAPTURE(s, mode, cudaEventSynchronize(ev));
-        begin_capture(s, mode);
-        cudaEventRecord(ev, s);
-        RECORD(cudaEventQuery(ev));
-        end_capture(s);
-        begin_capture(s, mode);
-        cudaEventRecord(ev, s);
-        RECORD(cudaEventSynchronize(ev));
-        end_capture(s);
+        CAPTURE_AFTER(cudaEventRecord(ev, s), s, mode, cudaEventQuery(ev));
+        CAPTURE_AFTER(cudaEventRecord(ev, s), s, mode, cudaEventSynchronize(ev));
 
         /* May streams be created and destroyed? */
         cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
@@ -457,7 +417,6 @@ CASE(capture_unsafe)
 static void *thread_malloc(void *unused)
 {
     void *p;
-    (void)unused;
     RECORD(cudaMalloc(&p, 64));
     return NULL;
 }
@@ -465,7 +424,6 @@ static void *thread_malloc(void *unused)
 /* May another thread put work into the stream that is captured? */
 static void *thread_memset(void *unused)
 {
-    (void)unused;
     RECORD(cudaMemsetAsync(m, 0, 4, s));
     return NULL;
 }
@@ -474,7 +432,6 @@ static void *thread_memset(void *unused)
 static void *thread_end(void *unused)
 {
     cudaGraph_t g = (cudaGraph_t)1;
-    (void)unused;
     RECORD(cudaStreamEndCapture(s, &g));
     return NULL;
 }
@@ -510,15 +467,6 @@ CASE(capture_threads)
     RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
-/* May the legacy stream wait for a captured event? */
-static void legacy_waits_for_capture(cudaStream_t captured)
-{
-    begin_capture(captured, RELAXED);
-    cudaEventRecord(ev, captured);
-    RECORD(cudaStreamWaitEvent(0, ev, 0));
-    end_capture(captured);
-}
-
 CASE(capture_legacy)
 {
     enum cudaStreamCaptureStatus now;
@@ -541,35 +489,29 @@ CASE(capture_legacy)
     CAPTURE(b, RELAXED, launch_fill(m, 1, 1, 0));
     CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, cudaStreamPerThread));
 
-    legacy_waits_for_capture(b);
-    legacy_waits_for_capture(s);
+    /* May the legacy stream wait for a captured event? */
+    CAPTURE_AFTER(cudaEventRecord(ev, b), b, RELAXED, cudaStreamWaitEvent(0, ev, 0));
+    CAPTURE_AFTER(cudaEventRecord(ev, s), s, RELAXED, cudaStreamWaitEvent(0, ev, 0));
     CAPTURE(s, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
     CAPTURE(s, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
 }
 
 /* Begins a capture of s and records the event with which t joins it. */
-static void begin_fork(int with_memset)
+static void begin_fork(void)
 {
     begin_capture(s, GLOBAL);
-    if (with_memset)
-        cudaMemsetAsync(m, 0, 4, s);
+    cudaMemsetAsync(m, 0, 4, s);
     cudaEventRecord(ev, s);
-}
-
-static void join(void)
-{
-    cudaEventRecord(ev, t);
-    cudaStreamWaitEvent(s, ev, 0);
 }
 
 /* Can it end when a fork with work was not joined, was joined, or has more work after the join? */
 static void fork_with_work(int joined, int more, const char *what)
 {
-    begin_fork(1);
+    begin_fork();
     cudaStreamWaitEvent(t, ev, 0);
     cudaMemsetAsync(m, 0, 4, t);
     if (joined)
-        join();
+        order(t, s);
     if (more)
         cudaMemsetAsync(m, 0, 4, t);
     puts(what);
@@ -579,7 +521,7 @@ static void fork_with_work(int joined, int more, const char *what)
 CASE(capture_forks)
 {
     /* Can a capture end when a fork without work was not joined? */
-    begin_fork(1);
+    begin_fork();
     RECORD(cudaStreamWaitEvent(t, ev, 0));
     end_capture(s);
 
@@ -589,21 +531,18 @@ CASE(capture_forks)
 
     /* May the stream of a fork end the capture? */
     g = (cudaGraph_t)1;
-    begin_fork(0);
-    cudaStreamWaitEvent(t, ev, 0);
+    begin_capture(s, GLOBAL);
+    order(s, t);
     RECORD(cudaStreamEndCapture(t, &g));
     printf("  graph null %d\n", g == NULL);
     end_capture(s);
 
     /* May the host wait for the stream of a fork? */
-    begin_fork(0);
-    cudaStreamWaitEvent(t, ev, 0);
-    RECORD(cudaStreamSynchronize(t));
-    end_capture(s);
+    CAPTURE_AFTER(order(s, t), s, GLOBAL, cudaStreamSynchronize(t));
 
     /* May a capture begin in the stream of a fork? */
-    begin_fork(0);
-    cudaStreamWaitEvent(t, ev, 0);
+    begin_capture(s, GLOBAL);
+    order(s, t);
     RECORD(cudaStreamBeginCapture(t, GLOBAL));
     end_capture(s);
 }
@@ -657,10 +596,7 @@ CASE(capture_borders)
     RECORD(cudaEventRecord(ev, t));
     RECORD(cudaEventQuery(ev));
     end_capture(s);
-    begin_capture(s, RELAXED);
-    cudaEventRecord(ev, s);
-    RECORD(cudaEventElapsedTime(&ms, ev, ev));
-    end_capture(s);
+    CAPTURE_AFTER(cudaEventRecord(ev, s), s, RELAXED, cudaEventElapsedTime(&ms, ev, ev));
 }
 
 CASE(capture_memory)
@@ -669,8 +605,7 @@ CASE(capture_memory)
     struct cudaMemLocation d = {DEVICE, 0};
     cudaMemPool_t hp = make_pool(PINNED, HOST, 0);
     cudaMemPool_t mp = make_pool(MANAGED, DEVICE, 0);
-    cudaMallocAsync(&pool, MiB, s);
-    cudaStreamSynchronize(s);
+    pool = ready_memory(NULL, MiB);
     cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
 
     /* Which allocations, frees and uses of memory are refused in a capture? */

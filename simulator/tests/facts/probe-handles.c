@@ -10,7 +10,6 @@ static void print_and_end(const char *call, const char *handle, cudaError_t resu
     if (cudaPeekAtLastError() != result)
         printf(" (last error %s)", cudaGetErrorName(cudaPeekAtLastError()));
     puts("");
-    fflush(stdout);
     _exit(0);
 }
 
@@ -46,10 +45,7 @@ static cudaStream_t handle_of(int which, const char **name)
 }
 
 static void count_call(void *unused) { (void)unused; }
-static void call_back(cudaStream_t stream, cudaError_t error, void *unused)
-{
-    (void)stream, (void)error, (void)unused;
-}
+static void call_back(cudaStream_t stream, cudaError_t error, void *unused) {}
 
 /* Returns false when there are no more questions. */
 static int ask(int question, cudaStream_t bad, const char *name)
@@ -62,16 +58,15 @@ static int ask(int question, cudaStream_t bad, const char *name)
     cudaGraphExec_t x;
     enum cudaStreamCaptureStatus status;
     cudaMemPool_t pool;
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaGraphCreate(&g, 0);
+    cudaGraphInstantiate(&x, g, 0);
 #define ASK(call) print_and_end(#call, name, (call))
     switch (question) {
     case 0: ASK(cudaMallocAsync(&p, 1024, bad)); break;
-    case 1:
-        cudaDeviceGetDefaultMemPool(&pool, 0);
-        ASK(cudaMallocFromPoolAsync(&p, 1024, pool, bad));
-        break;
+    case 1: ASK(cudaMallocFromPoolAsync(&p, 1024, pool, bad)); break;
     case 2:
-        cudaMallocAsync(&p, 1024, s);
-        cudaStreamSynchronize(s);
+        p = ready_memory(NULL, 1024);
         ASK(cudaFreeAsync(p, bad));
         break;
     case 3: ASK(cudaStreamSynchronize(bad)); break;
@@ -90,16 +85,8 @@ static int ask(int question, cudaStream_t bad, const char *name)
     case 16: ASK(cudaStreamBeginCapture(bad, cudaStreamCaptureModeGlobal)); break;
     case 17: ASK(cudaStreamEndCapture(bad, &g)); break;
     case 18: ASK(cudaStreamIsCapturing(bad, &status)); break;
-    case 19:
-        cudaGraphCreate(&g, 0);
-        cudaGraphInstantiate(&x, g, 0);
-        ASK(cudaGraphLaunch(x, bad));
-        break;
-    case 20:
-        cudaGraphCreate(&g, 0);
-        cudaGraphInstantiate(&x, g, 0);
-        ASK(cudaGraphUpload(x, bad));
-        break;
+    case 19: ASK(cudaGraphLaunch(x, bad)); break;
+    case 20: ASK(cudaGraphUpload(x, bad)); break;
     case 21: ASK(cudaMallocAsync(NULL, 1024, bad)); break;
     case 22: ASK(cudaMallocAsync(&p, 0, bad)); break;
     case 23: ASK(cudaFreeAsync(NULL, bad)); break;
@@ -132,7 +119,6 @@ static void ask_apart(int question, int which)
 
 int main(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0);
     for (int question = 0; question <= 30; question++)
         ask_apart(question, 0);
     for (int which = 1; which < NUMBERS + MEMORY; which++) {

@@ -78,7 +78,6 @@ _Noreturn static void end_wait(const char *call, int waited, cudaError_t result,
 {
     printf("%-78s %-13s  %s  then cudaStreamQuery(%s): %s\n", call, wait_in_words(waited),
            cudaGetErrorName(result), stream, cudaGetErrorName(query));
-    fflush(stdout);
     end_observation();
     cudaDeviceSynchronize();
     _exit(0);
@@ -89,7 +88,6 @@ _Noreturn static void end_wait(const char *call, int waited, cudaError_t result,
 static void print_result(const char *call, cudaError_t result)
 {
     printf("%-78s %s\n", call, cudaGetErrorName(result));
-    fflush(stdout);
 }
 
 static void answer(void (*question)(void))

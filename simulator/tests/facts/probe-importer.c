@@ -22,17 +22,16 @@ static void note_pool(const char *when)
     NOTE("%s: used %llu reserved %llu", when, bytes_used(p), bytes_reserved(p));
 }
 
+#define POOL_AFTER(call, when) ((void)(call), note_pool(when))
+
 static void export_until_turn(void)
 {
     send_sevens();
-    await_turn();
-    note_pool("the importer has freed");
+    POOL_AFTER(await_turn(), "the importer has freed");
     NOTE("value %d", first_value(a));
     RECORD(cudaFree(a));
-    RECORD(cudaDeviceSynchronize());
-    note_pool("freed here as well");
-    RECORD(cudaMemPoolTrimTo(p, 0));
-    note_pool("trimmed");
+    POOL_AFTER(RECORD(cudaDeviceSynchronize()), "freed here as well");
+    POOL_AFTER(RECORD(cudaMemPoolTrimTo(p, 0)), "trimmed");
 }
 
 /* May both processes free by cudaFree, the importer first? */
@@ -65,10 +64,8 @@ static void export_and_free(void)
     send_sevens();
     await_turn();
     RECORD(cudaFree(a));
-    RECORD(cudaDeviceSynchronize());
-    note_pool("freed here first");
-    take_turns();
-    note_pool("freed there");
+    POOL_AFTER(RECORD(cudaDeviceSynchronize()), "freed here first");
+    POOL_AFTER(take_turns(), "freed there");
 }
 
 IMPORTER(freed_by_cuda_free_exporter_first, export_and_free)
@@ -123,7 +120,7 @@ IMPORTER(importer_sees_none, export_until_end) { see_only("-1"); }
 static void import_elsewhere(void)
 {
     int count = -1;
-    struct cudaPointerAttributes attributes;
+    struct cudaPointerAttributes attributes = {.device = 0};
     RECORD(cudaGetDeviceCount(&count));
     NOTE("%d", count);
     receive_shared();
@@ -139,7 +136,6 @@ static void import_elsewhere(void)
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
     if (!q)
         return;
-    memset(&attributes, 0, sizeof attributes);
     RECORD(cudaPointerGetAttributes(&attributes, q));
     NOTE("type %d device %d", (int)attributes.type, attributes.device);
     cudaStreamCreate(&s);
@@ -156,7 +152,6 @@ static int in_part(void)
 {
     channel = atoi(getenv("PROBE_SOCKET"));
     shows_last_error = 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
     alarm(12);
     import_elsewhere();
     puts("end");

@@ -204,8 +204,7 @@ CASE(pool_other_types)
 /* Can a fabric handle be imported that is empty? */
 CASE(pool_empty_fabric)
 {
-    cudaMemFabricHandle_t fabric;
-    memset(&fabric, 0, sizeof fabric);
+    cudaMemFabricHandle_t fabric = {.reserved = {0}};
     RECORD(cudaMemPoolImportFromShareableHandle(&im, &fabric, cudaMemHandleTypeFabric, 0));
 }
 
@@ -304,8 +303,7 @@ static void export_pool(void)
 {
     void *b;
     send_sevens();
-    cudaMallocFromPoolAsync(&b, 100 * MiB, p, s);
-    cudaStreamSynchronize(s);
+    b = ready_memory(p, 100 * MiB);
     cudaMemPoolExportPointer(&y, b);
     send_bytes(&y, sizeof y);
     await_turn();
@@ -618,41 +616,45 @@ static void export_large_and_wait(void)
     await_turn();
 }
 
+static pthread_t opener;
+
+#define CLOSE_WAITS(address, what)                               \
+    do {                                                         \
+        double begin_ = now_us();                                \
+        RECORD(cudaIpcCloseMemHandle(address));                  \
+        NOTE("%sit waits %d", what, now_us() - begin_ > 250000); \
+    } while (0)
+
+static void end_closes(void)
+{
+    pthread_join(opener, NULL);
+    RECORD(cudaStreamSynchronize(s));
+    pass_turn();
+}
+
 /* Does a close wait for the stream that uses the memory, and for one that does not? */
 IMPORTER(memory_closed_in_use, export_large_and_wait)
 {
-    pthread_t opener;
     receive_and_open();
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
     load_hold();
     hold(s);
     RECORD(cudaMemsetAsync(q, 1, 4 * MiB, s));
     pthread_create(&opener, NULL, open_gate_late, NULL);
-    double begin = now_us();
-    RECORD(cudaIpcCloseMemHandle(r));
-    NOTE("not the last close: it waits %d", now_us() - begin > 250000);
-    begin = now_us();
-    RECORD(cudaIpcCloseMemHandle(q));
-    NOTE("the last close: it waits %d", now_us() - begin > 250000);
-    pthread_join(opener, NULL);
-    RECORD(cudaStreamSynchronize(s));
-    pass_turn();
+    CLOSE_WAITS(r, "not the last close: ");
+    CLOSE_WAITS(q, "the last close: ");
+    end_closes();
 }
 
 /* Does a close wait for work that uses something else? */
 IMPORTER(memory_closed_beside, export_large_and_wait)
 {
-    pthread_t opener;
     receive_and_open();
     load_hold();
     hold(s);
     pthread_create(&opener, NULL, open_gate_late, NULL);
-    double begin = now_us();
-    RECORD(cudaIpcCloseMemHandle(q));
-    NOTE("it waits %d", now_us() - begin > 250000);
-    pthread_join(opener, NULL);
-    RECORD(cudaStreamSynchronize(s));
-    pass_turn();
+    CLOSE_WAITS(q, "");
+    end_closes();
 }
 
 /* Can memory be opened whose segments its exporter has freed? */

@@ -7,11 +7,7 @@
 
 /* ---- captures ---- */
 
-static void back(cudaStream_t stream, cudaError_t error, void *unused)
-{
-    (void)stream, (void)error, (void)unused;
-    puts("  called back");
-}
+static void back(cudaStream_t stream, cudaError_t error, void *unused) { puts("  called back"); }
 
 /* Can a callback be added to a stream that is captured, or to another one (`other`) meanwhile? */
 static void add_callback(enum cudaStreamCaptureMode mode, int other)
@@ -124,8 +120,7 @@ static void pool_gone(enum work work)
 {
     cudaMemPool_t pool = new_pool(0);
     int *d;
-    cudaMallocFromPoolAsync((void **)&d, 64 * MiB, pool, s);
-    cudaStreamSynchronize(s);
+    d = ready_memory(pool, 64 * MiB);
     hold(s);
     if (work == A_MEMSET)
         RECORD(cudaMemsetAsync(d, 1, 64 * MiB, s));
@@ -191,7 +186,6 @@ CASE(free_host_twice)
 /* Puts a hold that does not end behind what the other thread waits for, and opens the gate. */
 static void *queue_more(void *unused)
 {
-    (void)unused;
     usleep(200000);
     launch_hold(gate + 1, s);
     open_gate();
@@ -226,11 +220,7 @@ CASE(queued_device) { queued_meanwhile(THE_DEVICE); }
 
 /* ---- the GPU that is not current ---- */
 
-static void function(void *unused)
-{
-    (void)unused;
-    puts("  host function");
-}
+static void function(void *unused) { puts("  host function"); }
 
 static cudaStream_t far; /* of GPU 1 */
 
@@ -305,8 +295,7 @@ static void revoked(enum work work)
     cudaMemPool_t pool = new_pool(0);
     int *d, *d1;
     RECORD(cudaMemPoolSetAccess(pool, &other, 1));
-    cudaMallocFromPoolAsync((void **)&d, MiB, pool, s);
-    cudaStreamSynchronize(s);
+    d = ready_memory(pool, MiB);
     d1 = go_to_gpu_1();
     launch_fill(d1, 1, 16, far);
     cudaDeviceSynchronize();

@@ -73,13 +73,7 @@ static CUDA_MEMCPY2D rows_to(CUarray a)
 }
 
 /* Copies four floats of each of two rows to the array, but for what `change` says. */
-#define COPY(what, change)            \
-    do {                              \
-        CUDA_MEMCPY2D c = rows_to(a); \
-        change;                       \
-        NOTE("%s", what);             \
-        ASK(cuMemcpy2D, &c);          \
-    } while (0)
+#define COPY(what, change) CHANGED(CUDA_MEMCPY2D, c, rows_to(a), change, what, ASK(cuMemcpy2D, &c))
 
 CASE(driver_rows)
 {
@@ -146,12 +140,7 @@ CASE(driver_slices)
     d.Format = CU_AD_FORMAT_UNSIGNED_INT8, d.Width = WIDTH * sizeof(float);
     ASK(cuArray3DCreate, &bytes, &d);
 #define COPY_SLICES(what, change) \
-    do {                          \
-        CUDA_MEMCPY3D c = whole;  \
-        change;                   \
-        NOTE("%s", what);         \
-        ASK(cuMemcpy3D, &c);      \
-    } while (0)
+    CHANGED(CUDA_MEMCPY3D, c, whole, change, what, ASK(cuMemcpy3D, &c))
     COPY_SLICES("all", );
     COPY_SLICES("beyond the last slice", c.dstZ = 1);
     COPY_SLICES("level of detail 1", c.dstLOD = 1);
@@ -177,12 +166,8 @@ static CUDA_RESOURCE_DESC resource_of(CUarray a)
 
 static CUDA_TEXTURE_DESC clamped(unsigned flags)
 {
-    CUDA_TEXTURE_DESC t;
-    memset(&t, 0, sizeof t);
-    for (int n = 0; n < 3; n++)
-        t.addressMode[n] = CU_TR_ADDRESS_MODE_CLAMP;
-    t.flags = flags;
-    return t;
+    const CUaddress_mode clamp = CU_TR_ADDRESS_MODE_CLAMP;
+    return (CUDA_TEXTURE_DESC){.addressMode = {clamp, clamp, clamp}, .flags = flags};
 }
 
 static void create(const char *what, CUDA_RESOURCE_DESC r, CUDA_TEXTURE_DESC t)
@@ -320,11 +305,10 @@ CASE(arrays)
     RECORD(cudaDestroySurfaceObject(0));
     RECORD(cudaMallocArray(&a, &d, 8, 4, 0));
     RECORD(cudaMallocArray(&h, &half, 16, 4, 0));
-    struct cudaMemcpy3DParms p;
-    memset(&p, 0, sizeof p);
-    p.srcArray = h, p.dstArray = a;
-    p.extent = make_cudaExtent(4, 4, 1);
-    p.kind = cudaMemcpyDeviceToDevice;
+    struct cudaMemcpy3DParms p = {.srcArray = h,
+                                  .dstArray = a,
+                                  .extent = make_cudaExtent(4, 4, 1),
+                                  .kind = cudaMemcpyDeviceToDevice};
     NOTE("elements of 2 bytes to ones of 4");
     RECORD(cudaMemcpy3D(&p));
     p.srcArray = NULL, p.srcPtr = make_cudaPitchedPtr(m, 32, 8, 4);
@@ -492,15 +476,10 @@ CASE(kernel_nodes)
                                         .gridDim = {1, 1, 1},
                                         .blockDim = {32, 1, 1},
                                         .kernelParams = arguments};
-#define KERNEL_NODE(what, change)                                  \
-    do {                                                           \
-        struct cudaKernelNodeParams p = good;                      \
-        cudaGraphCreate(&graph, 0);                                \
-        change;                                                    \
-        NOTE("%s", what);                                          \
-        RECORD(cudaGraphAddKernelNode(&node, graph, NULL, 0, &p)); \
-        cudaGraphDestroy(graph);                                   \
-    } while (0)
+    cudaGraphCreate(&graph, 0);
+#define KERNEL_NODE(what, change)                               \
+    CHANGED(struct cudaKernelNodeParams, p, good, change, what, \
+            RECORD(cudaGraphAddKernelNode(&node, graph, NULL, 0, &p)))
     KERNEL_NODE("fill", );
     KERNEL_NODE("an empty grid", p.gridDim.x = 0);
     KERNEL_NODE("an empty block", p.blockDim.y = 0);
@@ -551,19 +530,12 @@ CASE(limits)
 
 CASE(copies_of_slices)
 {
-    struct cudaMemcpy3DParms good;
-    memset(&good, 0, sizeof good);
-    good.srcPtr = make_cudaPitchedPtr(host, 64, 64, 4);
-    good.dstPtr = make_cudaPitchedPtr(m, 64, 64, 4);
-    good.extent = make_cudaExtent(64, 4, 3);
-    good.kind = cudaMemcpyHostToDevice;
-#define SLICES(what, change)               \
-    do {                                   \
-        struct cudaMemcpy3DParms p = good; \
-        change;                            \
-        NOTE("%s", what);                  \
-        RECORD(cudaMemcpy3D(&p));          \
-    } while (0)
+    struct cudaMemcpy3DParms good = {.srcPtr = make_cudaPitchedPtr(host, 64, 64, 4),
+                                     .dstPtr = make_cudaPitchedPtr(m, 64, 64, 4),
+                                     .extent = make_cudaExtent(64, 4, 3),
+                                     .kind = cudaMemcpyHostToDevice};
+#define SLICES(what, change) \
+    CHANGED(struct cudaMemcpy3DParms, p, good, change, what, RECORD(cudaMemcpy3D(&p)))
     SLICES("all", );
     SLICES("slices that overlap", p.dstPtr.ysize = 3);
     SLICES("slices of no rows", p.dstPtr.ysize = 0);
@@ -590,8 +562,7 @@ CASE(copies_of_slices)
 
 static void print_copy(const char *what, cudaGraphNode_t node)
 {
-    struct cudaMemcpy3DParms p;
-    memset(&p, 0, sizeof p);
+    struct cudaMemcpy3DParms p = {.kind = cudaMemcpyHostToHost};
     cudaError_t e = cudaGraphMemcpyNodeGetParams(node, &p);
     NOTE("%s: %s, extent %zu %zu %zu, from pitch %zu x %zu y %zu at %zu %zu %zu, to pitch %zu x "
          "%zu y %zu at %zu %zu %zu, kind %d",
@@ -603,27 +574,24 @@ static void print_copy(const char *what, cudaGraphNode_t node)
 static void add_memset(const char *what, size_t pitch, unsigned element, size_t width,
                        size_t height)
 {
-    struct cudaMemsetParams p = {m, pitch, 7, element, width, height}, got;
+    struct cudaMemsetParams p = {m, pitch, 7, element, width, height}, got = {.dst = NULL};
     NOTE("%s", what);
     if (RECORD(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &p)))
         return;
-    memset(&got, 0, sizeof got);
     cudaGraphMemsetNodeGetParams(node, &got);
     NOTE("pitch %zu, elements of %u, %zu x %zu", got.pitch, got.elementSize, got.width, got.height);
 }
 
 CASE(graph_nodes)
 {
-    struct cudaMemcpy3DParms p;
+    struct cudaMemcpy3DParms p = {.srcPtr = make_cudaPitchedPtr(host, 64, 60, 5),
+                                  .dstPtr = make_cudaPitchedPtr(m, 128, 50, 8),
+                                  .srcPos = make_cudaPos(1, 2, 0),
+                                  .extent = make_cudaExtent(16, 3, 1),
+                                  .kind = cudaMemcpyHostToDevice};
     cudaGraphCreate(&graph, 0);
     RECORD(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, m, host, 100, cudaMemcpyHostToDevice));
     print_copy("of 100 bytes", node);
-    memset(&p, 0, sizeof p);
-    p.srcPtr = make_cudaPitchedPtr(host, 64, 60, 5);
-    p.dstPtr = make_cudaPitchedPtr(m, 128, 50, 8);
-    p.srcPos = make_cudaPos(1, 2, 0);
-    p.extent = make_cudaExtent(16, 3, 1);
-    p.kind = cudaMemcpyHostToDevice;
     RECORD(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &p));
     print_copy("of rows", node);
     p.srcPos = make_cudaPos(0, 0, 0), p.extent = make_cudaExtent(16, 3, 2);
@@ -756,13 +724,12 @@ CASE(captures)
     cudaStream_t own;
     cudaTextureObject_t x;
     struct cudaResourceDesc r;
-    struct cudaTextureDesc td;
+    struct cudaTextureDesc td = {.sRGB = 0};
     void *managed;
     size_t free, total;
     cudaMallocManaged(&managed, MiB, cudaMemAttachGlobal);
     cudaMallocArray(&a, &d, 8, 4, 0);
     memset(&r, 0, sizeof r);
-    memset(&td, 0, sizeof td);
     r.resType = cudaResourceTypeArray;
     r.res.array.array = a;
     CAPTURED(cudaMemcpy2DToArrayAsync(a, 0, 0, host, 32, 32, 4, cudaMemcpyHostToDevice, s));

@@ -2,13 +2,11 @@
  * virtual memory that either may use; memory of cudaMalloc that an importer opens on the GPU that
  * does not have it; copies of slices that name their GPUs; arrays, textures, kernels, and
  * conditional nodes of the GPU that is not current. */
-#include "pairs.h"
 #include "virtual.h"
 
 #include <cuda_runtime.h>
 
 static void *far_memory; /* 1 MiB of GPU 1 */
-static void *a, *q;      /* the exporter's memory, of GPU 0; its address in the importer */
 static cudaIpcMemHandle_t handle;
 
 /* ---- the link ---- */
@@ -89,11 +87,9 @@ CASE_AFTER(set_up_atomics, atomics_of_the_link)
 
 /* ---- virtual memory ---- */
 
-static CUdeviceptr at; /* two steps of memory of `owner` */
-
 static void note_access(int device)
 {
-    CUmemLocation where = access_of(DEVICE, device, 0).location;
+    CUmemLocation where = place_of(DEVICE, device);
     unsigned long long flags = 99;
     CUresult r = DRIVER(cuMemGetAccess)(&flags, &where, at);
     NOTE("access of GPU %d: result %d, %llu", device, (int)r, flags);
@@ -108,13 +104,15 @@ static void open_for(int device, int flags)
     note_access(1);
 }
 
-static void make_virtual(int owner)
+/* Maps two steps of memory of the one GPU, and opens them for the other or the same. */
+static void make_virtual(int owner, int user)
 {
     cudaFree(0);
     at = reserve(2 * STEP);
     map(at, make(2 * STEP, props_of(PINNED, DEVICE, owner)), 2 * STEP);
     note_access(0);
     note_access(1);
+    open_for(user, 3);
 }
 
 /* What the host does with the memory while GPU `device` is current, in a stream of that GPU. */
@@ -149,8 +147,7 @@ static void launch_virtual(int device)
 
 CASE(opened_for_both)
 {
-    make_virtual(0);
-    open_for(0, 3);
+    make_virtual(0, 0);
     open_for(1, 3);
     use_virtual(0);
     use_virtual(1);
@@ -164,8 +161,7 @@ CASE(opened_for_both)
 
 CASE(opened_for_the_owner)
 {
-    make_virtual(0);
-    open_for(0, 3);
+    make_virtual(0, 0);
     use_virtual(1);
     RECORD(cudaDeviceEnablePeerAccess(0, 0));
     note_access(1);
@@ -174,8 +170,7 @@ CASE(opened_for_the_owner)
 
 CASE(opened_for_the_other)
 {
-    make_virtual(0);
-    open_for(1, 3);
+    make_virtual(0, 1);
     use_virtual(1);
     launch_virtual(1);
     use_virtual(0);
@@ -185,8 +180,7 @@ CASE(opened_for_the_other)
 /* Memory of GPU 1 that is made, mapped, and opened while GPU 0 is current. */
 CASE(owned_by_gpu_1)
 {
-    make_virtual(1);
-    open_for(1, 3);
+    make_virtual(1, 1);
     use_virtual(0);
     open_for(0, 3);
     use_virtual(0);
@@ -196,8 +190,7 @@ CASE(owned_by_gpu_1)
 
 CASE(read_only_for_the_other)
 {
-    make_virtual(0);
-    open_for(0, 3);
+    make_virtual(0, 0);
     open_for(1, 1);
     use_virtual(1);
     launch_virtual(1);
@@ -206,29 +199,22 @@ CASE(read_only_for_the_other)
 /* Two memories, each open for its own GPU alone. */
 CASE(copied_between)
 {
-    CUdeviceptr near_memory;
-    int value = 0;
-    make_virtual(0);
-    open_for(0, 3);
-    near_memory = at;
+    make_virtual(0, 0);
+    CUdeviceptr near_memory = at;
     ASK(cuMemsetD8, at, 5, 2 * STEP);
-    make_virtual(1);
-    open_for(1, 3);
+    make_virtual(1, 1);
     ASK(cuMemcpy, at, near_memory, STEP);
     ASK(cuMemcpyDtoD, at, near_memory, STEP);
     RECORD(cudaMemcpyPeer((void *)at, 1, (void *)near_memory, 0, STEP));
     RECORD(cudaMemcpyPeer((void *)at, 0, (void *)near_memory, 1, STEP));
     RECORD(cudaMemcpy((void *)at, (void *)near_memory, STEP, cudaMemcpyDefault));
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
     cudaSetDevice(1);
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
 }
 
 static void send_virtual(void)
 {
-    int fd = -1, value = 0;
     cudaFree(0);
     at = reserve(2 * STEP);
     memory h = make(2 * STEP, shared());
@@ -236,24 +222,19 @@ static void send_virtual(void)
     open_for(0, 3);
     ASK(cuMemsetD8, at, 7, 2 * STEP);
     RECORD(cudaDeviceSynchronize());
-    ASK(cuMemExportToShareableHandle, &fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    send_descriptor(fd);
+    send_memory_handle(h);
     await_turn();
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
 }
 
 IMPORTER(opened_by_another_process, send_virtual)
 {
     int fd = receive_descriptor();
-    memory h = 0;
-    CUmemAllocationProp got;
     cudaSetDevice(1);
     cudaFree(0);
     at = reserve(2 * STEP);
-    ASK(cuMemImportFromShareableHandle, &h, MEMORY(fd));
-    memset(&got, 0x7f, sizeof got);
-    ASK(cuMemGetAllocationPropertiesFromHandle, &got, h);
+    memory h = import_memory(fd);
+    CUmemAllocationProp got = ask_properties(h);
     NOTE("location %d %d", (int)got.location.type, got.location.id);
     map(at, h, 2 * STEP);
     open_for(1, 3);
@@ -278,8 +259,7 @@ static void send_memory(void)
 
 static void note_where(const void *p)
 {
-    struct cudaPointerAttributes x;
-    memset(&x, 0, sizeof x);
+    struct cudaPointerAttributes x = {.device = 0};
     RECORD(cudaPointerGetAttributes(&x, p));
     NOTE("type %d, device %d", (int)x.type, x.device);
 }
@@ -376,19 +356,13 @@ static void set_up(void)
 
 CASE_AFTER(set_up, slices_of_peers)
 {
-    struct cudaMemcpy3DPeerParms good;
-    memset(&good, 0, sizeof good);
-    good.srcPtr = make_cudaPitchedPtr(a, 64, 64, 4);
-    good.dstPtr = make_cudaPitchedPtr(far_memory, 64, 64, 4);
-    good.dstDevice = 1;
-    good.extent = make_cudaExtent(64, 4, 2);
-#define COPY(what, change)                            \
-    do {                                              \
-        struct cudaMemcpy3DPeerParms p = good;        \
-        change;                                       \
-        NOTE("%s", what);                             \
-        RECORD_SYNC(cudaMemcpy3DPeerAsync(&p, s), s); \
-    } while (0)
+    struct cudaMemcpy3DPeerParms good = {.srcPtr = make_cudaPitchedPtr(a, 64, 64, 4),
+                                         .dstPtr = make_cudaPitchedPtr(far_memory, 64, 64, 4),
+                                         .dstDevice = 1,
+                                         .extent = make_cudaExtent(64, 4, 2)};
+#define COPY(what, change)                                       \
+    CHANGED(struct cudaMemcpy3DPeerParms, p, good, change, what, \
+            RECORD_SYNC(cudaMemcpy3DPeerAsync(&p, s), s))
     COPY("right", );
     COPY("the destination is of the other GPU", p.dstDevice = 0);
     COPY("to GPU 2", p.dstDevice = 2);
@@ -409,7 +383,7 @@ CASE_AFTER(set_up, arrays_of_the_other)
 {
     struct cudaChannelFormatDesc d = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     struct cudaResourceDesc r;
-    struct cudaTextureDesc t;
+    struct cudaTextureDesc t = {.sRGB = 0};
     cudaTextureObject_t x = 0;
     cudaArray_t array;
     float texels[32] = {1, 2, 3};
@@ -420,7 +394,6 @@ CASE_AFTER(set_up, arrays_of_the_other)
     RECORD(cudaMemcpy2DFromArray(texels, 32, array, 0, 0, 32, 4, cudaMemcpyDeviceToHost));
     NOTE("%g %g", texels[0], texels[2]);
     memset(&r, 0, sizeof r);
-    memset(&t, 0, sizeof t);
     r.resType = cudaResourceTypeArray;
     r.res.array.array = array;
     RECORD(cudaCreateTextureObject(&x, &r, &t, NULL));

@@ -62,7 +62,6 @@ int main(void)
     int n = 0;
     cudaMemPool_t p;
     void *a, *pin;
-    setvbuf(stdout, NULL, _IOLBF, 0);
     cudaGetDeviceCount(&n);
     puts("== stream_of_other_device");
 

@@ -77,11 +77,7 @@ CASE(merged_neighbors)
     one_merge(1, t);
 }
 
-static void note_end(void *unused)
-{
-    (void)unused;
-    function_over = 1;
-}
+static void note_end(void *unused) { function_over = 1; }
 
 /* A host function behind the free, and no synchronization. */
 CASE(host_function_behind_free)
@@ -194,7 +190,6 @@ static void export_to_no_free(void)
     CHECK(cudaStreamSynchronize(s));
     printf("exporter  the data is %d\n", value);
     printf("exporter  used after its free: %zu MiB\n", used_mib(p));
-    fflush(stdout);
     pass_turn();
     await_end();
     printf("exporter's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(p)));
@@ -207,7 +202,6 @@ IMPORTER(imported_and_not_freed, export_to_no_free)
     CHECK(launch_add(q, 1, INTS, s));
     CHECK(cudaStreamSynchronize(s));
     puts("importer  has put its add and its free into its stream");
-    fflush(stdout);
     take_turns();
     printf("importer's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(im)));
 }

@@ -205,8 +205,7 @@ CASE_AFTER(prepare, access_of_new_pool)
         cudaMemPoolCreate(&pool, &props);
         printf("pool %d: the handle of the one before %d, access of GPU 1 %d", round,
                pool == before, pool_access(pool, 1));
-        cudaMallocFromPoolAsync(&p, MiB, pool, s);
-        cudaStreamSynchronize(s);
+        p = ready_memory(pool, MiB);
         cudaError_t error = cudaMemsetAsync(p, 0, MiB, far);
         printf(", a memset by GPU 1: %s\n", cudaGetErrorName(error));
         cudaStreamSynchronize(far);

@@ -136,7 +136,7 @@ static void before(enum copy how, int current, int device, int kind)
     printf("work after it in GPU %d's %-12s stream: %s\n", device, kinds[kind], state);
 }
 
-static void order(enum copy how, int current)
+static void copy_and_others(enum copy how, int current)
 {
     prepare();
     printf("GPU %d current\n", current);
@@ -148,14 +148,14 @@ static void order(enum copy how, int current)
     before(how, current, current, NON_BLOCKING);
 }
 
-CASE(memcpy_current_0) { order(COPY, 0); }
-CASE(memcpy_current_1) { order(COPY, 1); }
-CASE(memcpy_async_current_0) { order(COPY_ASYNC, 0); }
-CASE(memcpy_async_current_1) { order(COPY_ASYNC, 1); }
-CASE(memcpy_peer_current_0) { order(COPY_PEER, 0); }
-CASE(memcpy_peer_current_1) { order(COPY_PEER, 1); }
-CASE(memcpy_peer_async_current_0) { order(COPY_PEER_ASYNC, 0); }
-CASE(memcpy_peer_async_current_1) { order(COPY_PEER_ASYNC, 1); }
+CASE(memcpy_current_0) { copy_and_others(COPY, 0); }
+CASE(memcpy_current_1) { copy_and_others(COPY, 1); }
+CASE(memcpy_async_current_0) { copy_and_others(COPY_ASYNC, 0); }
+CASE(memcpy_async_current_1) { copy_and_others(COPY_ASYNC, 1); }
+CASE(memcpy_peer_current_0) { copy_and_others(COPY_PEER, 0); }
+CASE(memcpy_peer_current_1) { copy_and_others(COPY_PEER, 1); }
+CASE(memcpy_peer_async_current_0) { copy_and_others(COPY_PEER_ASYNC, 0); }
+CASE(memcpy_peer_async_current_1) { copy_and_others(COPY_PEER_ASYNC, 1); }
 
 /* The same with access between the two, which lets a copy go without a detour. */
 static void with_access(enum copy how)
@@ -164,7 +164,7 @@ static void with_access(enum copy how)
         cudaSetDevice(device);
         RECORD(cudaDeviceEnablePeerAccess(!device, 0));
     }
-    order(how, 0);
+    copy_and_others(how, 0);
 }
 
 CASE(memcpy_with_access) { with_access(COPY); }
@@ -257,8 +257,7 @@ CASE_AFTER(prepare, peer_pointers)
     void *pool_of_0 = NULL, *pool_of_1 = NULL;
     RECORD(cudaMemcpyPeer(host, 1, from, 0, BYTES));
     RECORD(cudaMemcpyPeer(to, 1, host, 0, BYTES));
-    cudaMallocAsync(&pool_of_0, BYTES, s);
-    cudaStreamSynchronize(s);
+    pool_of_0 = ready_memory(NULL, BYTES);
     RECORD(cudaMemcpyPeer(to, 1, pool_of_0, 0, BYTES));
     cudaMallocAsync(&pool_of_1, BYTES, streams[1][NON_BLOCKING]);
     cudaStreamSynchronize(streams[1][NON_BLOCKING]);

@@ -5,6 +5,10 @@
 #include <ctype.h>
 #include <sys/mman.h>
 
+/* 1 MiB each: of a device (d and e), pinned, pageable with nothing to touch behind it (p; in cases
+ * without such memory, an allocation). */
+static char *d, *e, *h, *p;
+
 /* ---- allocations ---- */
 
 /* An allocation of rows; a pointer or a pitch that a refused call leaves alone is "as before". */
@@ -65,7 +69,6 @@ CASE(heights)
 /* Where a row of an allocation begins, and where the allocation ends. */
 CASE(rows_of_an_allocation)
 {
-    char *p;
     size_t pitch;
     void *null = NULL;
     RECORD(cudaMallocPitch((void **)&p, &pitch, 1000, 3));
@@ -114,9 +117,6 @@ CASE(three_dimensions)
 #define D2D  cudaMemcpyDeviceToDevice
 #define H2H  cudaMemcpyHostToHost
 #define AUTO cudaMemcpyDefault
-
-/* 1 MiB each: of a device (d and e), pinned, pageable with nothing to touch behind it. */
-static char *d, *e, *h, *p;
 
 static void set_up_rows(void)
 {
@@ -353,21 +353,17 @@ static void print_range(const char *when, const void *p, size_t bytes)
     cudaGetLastError();
 }
 
-static struct cudaMemLocation at(int type, int id)
-{
-    return (struct cudaMemLocation){.type = (enum cudaMemLocationType)type, .id = id};
-}
+#define RANGE_AFTER(call, when, p, bytes) ((void)(call), print_range(when, p, bytes))
+
+static struct cudaMemLocation at(int type, int id) { return location_of(type, id); }
 
 /* What do advice and prefetches change? */
 CASE(ranges)
 {
-    char *p;
-    cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal);
-    print_range("new", p, 8 * MiB);
+    RANGE_AFTER(cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal), "new", p, 8 * MiB);
 #define ADVISE(bytes, advice, where) RECORD(cudaMemAdvise(p, bytes, cudaMemAdvise##advice, where))
 #define PREFETCH(bytes, where)       RECORD(cudaMemPrefetchAsync(p, bytes, where, 0, s))
-    ADVISE(8 * MiB, SetReadMostly, at(DEVICE, 0));
-    print_range("all read mostly", p, 8 * MiB);
+    RANGE_AFTER(ADVISE(8 * MiB, SetReadMostly, at(DEVICE, 0)), "all read mostly", p, 8 * MiB);
     ADVISE(2 * MiB, UnsetReadMostly, at(DEVICE, 0));
     print_range("not the first 2 MiB: all", p, 8 * MiB);
     print_range("the first 2 MiB", p, 2 * MiB);
@@ -379,23 +375,16 @@ CASE(ranges)
     print_range("the first 2 MiB", p, 2 * MiB);
     ADVISE(8 * MiB, SetPreferredLocation, at(NUMA, 0));
     print_range("NUMA node 0 preferred", p, 8 * MiB);
-    ADVISE(8 * MiB, UnsetPreferredLocation, at(DEVICE, 0));
-    print_range("unset", p, 8 * MiB);
-    ADVISE(8 * MiB, SetAccessedBy, at(DEVICE, 0));
-    print_range("accessed by device 0", p, 8 * MiB);
-    ADVISE(8 * MiB, SetAccessedBy, at(HOST, 0));
-    print_range("and by the host", p, 8 * MiB);
+    RANGE_AFTER(ADVISE(8 * MiB, UnsetPreferredLocation, at(DEVICE, 0)), "unset", p, 8 * MiB);
+    RANGE_AFTER(ADVISE(8 * MiB, SetAccessedBy, at(DEVICE, 0)), "accessed by device 0", p, 8 * MiB);
+    RANGE_AFTER(ADVISE(8 * MiB, SetAccessedBy, at(HOST, 0)), "and by the host", p, 8 * MiB);
     ADVISE(2 * MiB, UnsetAccessedBy, at(DEVICE, 0));
     print_range("not the first 2 MiB: all", p, 8 * MiB);
-    PREFETCH(8 * MiB, at(DEVICE, 0));
-    print_range("prefetched to device 0", p, 8 * MiB);
-    PREFETCH(2 * MiB, at(HOST, 0));
-    print_range("the first 2 MiB to the host: all", p, 8 * MiB);
+    RANGE_AFTER(PREFETCH(8 * MiB, at(DEVICE, 0)), "prefetched to device 0", p, 8 * MiB);
+    RANGE_AFTER(PREFETCH(2 * MiB, at(HOST, 0)), "the first 2 MiB to the host: all", p, 8 * MiB);
     print_range("the first 2 MiB", p, 2 * MiB);
-    PREFETCH(8 * MiB, at(NUMA, 0));
-    print_range("to NUMA node 0", p, 8 * MiB);
-    ADVISE(1, SetReadMostly, at(DEVICE, 0));
-    print_range("the first byte read mostly", p, 1);
+    RANGE_AFTER(PREFETCH(8 * MiB, at(NUMA, 0)), "to NUMA node 0", p, 8 * MiB);
+    RANGE_AFTER(ADVISE(1, SetReadMostly, at(DEVICE, 0)), "the first byte read mostly", p, 1);
     print_range("the second byte", p + 1, 1);
     print_range("byte 4096", p + 4096, 1);
     print_range("byte 65536", p + 65536, 1);
@@ -405,7 +394,6 @@ CASE(ranges)
 /* Which questions are refused? */
 CASE(range_errors)
 {
-    char *p;
     int x[4] = {0};
     cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal);
 #define ASK(data, size, attribute, pointer, bytes)                                                \
@@ -437,7 +425,6 @@ CASE(range_errors)
 /* Several attributes at once. */
 CASE(several_attributes)
 {
-    char *p;
     int x = 77, y[3] = {77, 77, 77};
     void *data[] = {&x, y};
     size_t sizes[] = {4, 12};

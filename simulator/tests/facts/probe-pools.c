@@ -5,6 +5,10 @@
 static struct cudaMemLocation device_0 = {DEVICE, 0}, host_0 = {HOST, 0}, nowhere = {NOWHERE, 0},
                               no_device = {DEVICE, 99};
 
+/* What the calls are given. */
+static struct cudaMemLocation l = {HOST, 0};
+static void *a;
+
 /* ---- what the lines show ---- */
 
 static void print_figures(cudaMemPool_t p, const char *what)
@@ -13,6 +17,8 @@ static void print_figures(cudaMemPool_t p, const char *what)
            bytes_used(p), pool_figure(p, cudaMemPoolAttrReleaseThreshold));
     cudaGetLastError();
 }
+
+#define FIGURES_AFTER(call, p, what) ((void)(call), print_figures(p, what))
 
 static void print_access(cudaMemPool_t p)
 {
@@ -82,7 +88,6 @@ CASE(kinds)
 CASE(by_location)
 {
     cudaMemPool_t dd, cur, p, def = NULL;
-    struct cudaMemLocation l = host_0;
     cudaDeviceGetDefaultMemPool(&dd, 0);
 
     /* Which location has a default pool of which type, and is it the current one, or the
@@ -106,8 +111,7 @@ CASE(by_location)
     RECORD(cudaMemGetDefaultMemPool(NULL, &l, cudaMemAllocationTypePinned));
     RECORD(cudaMemGetDefaultMemPool(&def, NULL, cudaMemAllocationTypePinned));
     RECORD(cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned));
-    RECORD(cudaMemPoolDestroy(def));
-    print_figures(def, "default host pool");
+    FIGURES_AFTER(RECORD(cudaMemPoolDestroy(def)), def, "default host pool");
     print_access(def);
 
     /* Which pool can be made the host's current one, and which is current when that is
@@ -153,13 +157,11 @@ static void memory_of(int type, int location)
     print_figures(p, "fresh");
     print_access(p);
     free_at_first = free_now();
-    RECORD(cudaMallocFromPoolAsync(&a, 1, p, s));
-    print_figures(p, "1 byte");
+    FIGURES_AFTER(RECORD(cudaMallocFromPoolAsync(&a, 1, p, s)), p, "1 byte");
     RECORD(cudaMallocFromPoolAsync(&c, 1, p, s));
     printf("  gap %lld alignment %llu\n", distance(c, a), alignment_of(a));
     cudaFreeAsync(c, s);
-    RECORD(cudaMallocFromPoolAsync(&c, 33 * MiB, p, s));
-    print_figures(p, "and 33 MiB");
+    FIGURES_AFTER(RECORD(cudaMallocFromPoolAsync(&c, 33 * MiB, p, s)), p, "and 33 MiB");
     cudaStreamSynchronize(s);
     printf("  device memory fell by %lld\n", fallen());
 
@@ -191,14 +193,10 @@ static void memory_of(int type, int location)
     print_access(p);
 
     /* When does its memory go back? */
-    RECORD(cudaFreeAsync(c, s));
-    print_figures(p, "33 MiB freed");
-    cudaStreamSynchronize(s);
-    print_figures(p, "synchronised");
-    RECORD(cudaFree(a));
-    print_figures(p, "cudaFree of the rest");
-    RECORD(cudaMemPoolTrimTo(p, 0));
-    print_figures(p, "trimmed");
+    FIGURES_AFTER(RECORD(cudaFreeAsync(c, s)), p, "33 MiB freed");
+    FIGURES_AFTER(cudaStreamSynchronize(s), p, "synchronised");
+    FIGURES_AFTER(RECORD(cudaFree(a)), p, "cudaFree of the rest");
+    FIGURES_AFTER(RECORD(cudaMemPoolTrimTo(p, 0)), p, "trimmed");
     print_pointer(a, "freed");
     RECORD(cudaMemPoolDestroy(p));
 }
@@ -344,8 +342,6 @@ CASE(destroyed_device) { destroyed_current(PINNED, DEVICE); }
 CASE(destroyed_host_used)
 {
     cudaMemPool_t cur = NULL, p = make_host_pool();
-    struct cudaMemLocation l = host_0;
-    void *a = NULL;
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
@@ -358,8 +354,6 @@ CASE(destroyed_host_used)
 CASE(destroyed_made_current)
 {
     cudaMemPool_t def = NULL, cur = NULL, p = make_host_pool();
-    struct cudaMemLocation l = host_0;
-    void *a = NULL;
     cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned);
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
@@ -374,7 +368,6 @@ CASE(destroyed_made_current)
 static void destroyed_after(int seen, int refused)
 {
     cudaMemPool_t def = NULL, again = NULL, cur = NULL, p;
-    struct cudaMemLocation l = host_0;
     cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned);
     if (refused)
         RECORD(cudaMemPoolDestroy(def));
@@ -399,7 +392,6 @@ CASE(destroyed_seen_refused) { destroyed_after(1, 1); }
 
 static void allocate_and_print(cudaMemPool_t host_pool, cudaMemPool_t managed_pool)
 {
-    void *a = NULL;
     RECORD(cudaMallocAsync(&a, MiB, s));
     print_pointer(a, "of cudaMallocAsync");
     print_figures(host_pool, "host pool");
@@ -577,6 +569,8 @@ static void print_taken(const char *what)
     printf("  %-40s device memory fell by %lld MiB\n", what, fallen() >> 20);
 }
 
+#define TAKEN_AFTER(call, what) ((void)(call), print_taken(what))
+
 /* How much of the device's memory does managed memory take, and when? */
 CASE(managed_takes)
 {
@@ -588,21 +582,17 @@ CASE(managed_takes)
         printf("%d MiB of cudaMallocManaged\n", 32 << i);
         print_taken("allocated");
         RECORD(cudaMemPrefetchAsync(p[i], (size_t)(32 << i) * MiB, d, 0, s));
-        cudaStreamSynchronize(s);
-        print_taken("prefetched");
+        TAKEN_AFTER(cudaStreamSynchronize(s), "prefetched");
     }
     RECORD(cudaMemPrefetchAsync(p[3], 256 * MiB, h, 0, s));
-    cudaStreamSynchronize(s);
-    print_taken("the last one to the host");
+    TAKEN_AFTER(cudaStreamSynchronize(s), "the last one to the host");
     launch_fill(p[3], 1, 64 * MiB, s);
-    cudaStreamSynchronize(s);
-    print_taken("a kernel wrote it");
+    TAKEN_AFTER(cudaStreamSynchronize(s), "a kernel wrote it");
     for (size_t i = 0; i < 64 * MiB; i += 1024)
         ((volatile int *)p[3])[i] = 1;
     print_taken("the host wrote it");
     for (int i = 3; i >= 0; i--) {
-        cudaFree(p[i]);
-        print_taken("freed");
+        TAKEN_AFTER(cudaFree(p[i]), "freed");
     }
     RECORD(cudaMallocManaged((void **)&p[0], 0, cudaMemAttachGlobal));
     print_pointer(p[0], "of 0 bytes");
@@ -619,19 +609,15 @@ CASE(managed_pool_takes)
         cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s);
         printf("%d MiB of a managed pool\n", 32 << i);
         print_taken("allocated");
-        cudaStreamSynchronize(s);
-        print_taken("synchronised");
+        TAKEN_AFTER(cudaStreamSynchronize(s), "synchronised");
         print_figures(g, "allocated");
     }
     for (int i = 3; i >= 0; i--) {
-        cudaFreeAsync(p[i], s);
-        print_taken("freed");
-        cudaStreamSynchronize(s);
-        print_taken("synchronised");
+        TAKEN_AFTER(cudaFreeAsync(p[i], s), "freed");
+        TAKEN_AFTER(cudaStreamSynchronize(s), "synchronised");
         print_figures(g, "freed");
     }
-    RECORD(cudaMemPoolDestroy(g));
-    print_taken("destroyed");
+    TAKEN_AFTER(RECORD(cudaMemPoolDestroy(g)), "destroyed");
 }
 
 CASE(limits)
@@ -639,7 +625,6 @@ CASE(limits)
     cudaMemPool_t g = make_managed_pool(), h;
     struct cudaMemPoolProps p = host_props();
     uint64_t v = 64 * MiB;
-    void *a = NULL;
 
     /* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
     p.maxSize = 64 * MiB;
@@ -658,10 +643,8 @@ CASE(limits)
     RECORD(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v));
     RECORD(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s));
     RECORD(cudaFreeAsync(a, s));
-    cudaStreamSynchronize(s);
-    print_figures(h, "96 MiB freed, threshold 64 MiB");
-    RECORD(cudaMemPoolTrimTo(h, 0));
-    print_figures(h, "trimmed");
+    FIGURES_AFTER(cudaStreamSynchronize(s), h, "96 MiB freed, threshold 64 MiB");
+    FIGURES_AFTER(RECORD(cudaMemPoolTrimTo(h, 0)), h, "trimmed");
 
     /* To which locations can access be granted? */
     set_access(h, NUMA, 1, 3);
@@ -679,7 +662,6 @@ CASE(captured)
 {
     cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
     cudaGraph_t graph = NULL;
-    void *a = NULL;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
     RECORD(cudaMallocFromPoolAsync(&a, MiB, h, s));
     RECORD(cudaStreamEndCapture(s, &graph));

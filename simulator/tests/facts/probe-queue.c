@@ -47,7 +47,6 @@ CASE(memset_record_wait)
 
 static void *queue_all(void *unused)
 {
-    (void)unused;
     for (i = 0; i < MOST; i++) {
         queue_one();
         queued = i + 1;
@@ -72,7 +71,6 @@ static _Atomic int returned;
 
 static void *call_for_idle_stream(void *unused)
 {
-    (void)unused;
     launch_add(m, 1, 16, idle);
     returned = 1;
     return NULL;
@@ -124,7 +122,6 @@ static cudaGraphExec_t make_graph(int nodes)
 int main(void)
 {
     set_up_process();
-    alarm(110);
     cudaMalloc(&m, MiB);
     cudaMallocHost((void **)&number, 4096);
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);

@@ -64,9 +64,7 @@ static void freed_and_taken(struct named_stream giver, struct named_stream taker
 {
     cudaMemPool_t pool = new_pool(all);
     void *p, *q;
-    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
-    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
-    set_flag(pool, cudaMemPoolReuseFollowEventDependencies, follow);
+    set_policies(pool, follow, 0, 0);
     cudaMallocFromPoolAsync(&p, 64 * MiB, pool, giver.stream);
     hold(giver.stream);
     cudaFreeAsync(p, giver.stream);
@@ -109,9 +107,7 @@ CASE(legacy_and_opportunistic)
         for (int opportunistic = 0; opportunistic < 2; opportunistic++) {
             cudaMemPool_t pool = new_pool(all);
             void *p, *q;
-            set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
-            set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
-            set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
+            set_policies(pool, 0, opportunistic, 0);
             cudaMallocFromPoolAsync(&p, 64 * MiB, pool, b);
             hold(b);
             cudaFreeAsync(p, b);
@@ -127,6 +123,13 @@ CASE(legacy_and_opportunistic)
         }
 }
 
+/* Frees every one, or every other one, from the first. */
+static void free_some(void *const p[], int first, int step, int count)
+{
+    for (int i = first; i < count; i += step)
+        cudaFreeAsync(p[i], s);
+}
+
 /* Every other piece of a pool is freed: what goes back, and what does a larger allocation take? */
 static void holes(size_t piece, size_t more)
 {
@@ -136,8 +139,7 @@ static void holes(size_t piece, size_t more)
         cudaMallocFromPoolAsync(&p[i], piece * MiB, pool, s);
     cudaStreamSynchronize(s);
     printf("64 x %zu MiB: reserved %llu\n", piece, mib_reserved(pool));
-    for (int i = 0; i < 64; i += 2)
-        cudaFreeAsync(p[i], s);
+    free_some(p, 0, 2, 64);
     cudaStreamSynchronize(s);
     NOTE("every other one freed and synchronized: reserved %llu used %llu", mib_reserved(pool),
          bytes_used(pool) / MiB);
@@ -152,8 +154,7 @@ static void holes(size_t piece, size_t more)
     cudaMallocFromPoolAsync(&q, more * MiB, pool, s);
     NOTE("%zu MiB again: reserved %llu", more, mib_reserved(pool));
     cudaFreeAsync(q, s);
-    for (int i = 1; i < 64; i += 2)
-        cudaFreeAsync(p[i], s);
+    free_some(p, 1, 2, 64);
     cudaStreamSynchronize(s);
     cudaMemPoolTrimTo(pool, 0);
     NOTE("all freed, synchronized, trimmed to 0: reserved %llu", mib_reserved(pool));
@@ -174,13 +175,11 @@ static void threshold_and_live(size_t threshold, int live, int freed)
     void *p[8];
     for (int i = 0; i < live + freed; i++)
         cudaMallocFromPoolAsync(&p[i], 32 * MiB, pool, s);
-    for (int i = 0; i < freed; i++)
-        cudaFreeAsync(p[i], s);
+    free_some(p, 0, 1, freed);
     cudaStreamSynchronize(s);
     printf("threshold %zu, %d x 32 MiB live, %d x 32 freed and synchronized: reserved %llu\n",
            threshold, live, freed, mib_reserved(pool));
-    for (int i = freed; i < live + freed; i++)
-        cudaFreeAsync(p[i], s);
+    free_some(p, freed, 1, live + freed);
     end_pool(pool);
 }
 
@@ -205,8 +204,7 @@ CASE(warmed)
     for (int i = 0; i < 256; i++)
         cudaMallocFromPoolAsync(&p[i], MiB, pool, s);
     NOTE("256 x 1 MiB: reserved %llu", mib_reserved(pool));
-    for (int i = 0; i < 256; i++)
-        cudaFreeAsync(p[i], s);
+    free_some(p, 0, 1, 256);
     cudaStreamSynchronize(s);
     cudaMallocFromPoolAsync(&p[0], 256 * MiB, pool, s);
     NOTE("freed, synchronized, 256 MiB: reserved %llu", mib_reserved(pool));
@@ -254,8 +252,7 @@ CASE(attributes)
                                          "1 MiB and more"};
     for (int i = 0; i < 4; i++)
         NOTE("of %s: of %llu", ranges[i], (unsigned long long)(by_size[i] & -by_size[i]));
-    for (int i = 0; i < 1000; i++)
-        cudaFreeAsync(p[i], s);
+    free_some(p, 0, 1, 1000);
     cudaStreamSynchronize(s);
 
     /* Which usages can a pool be made for? */
@@ -273,7 +270,6 @@ CASE(attributes)
 
 int main(void)
 {
-    alarm(250);
     set_up_process();
     cudaStreamCreate(&b);
     cudaStreamCreate(&b2);

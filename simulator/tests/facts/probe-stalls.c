@@ -217,7 +217,6 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         wait_looks = atoi(argv[1]);
-    alarm(250);
     set_up_process();
     cudaStreamCreate(&b);
     cudaMalloc(&m, MiB);

@@ -7,7 +7,6 @@
 static void print_call(int columns, const char *call, cudaError_t result)
 {
     printf("%-*s %s\n", columns, call, cudaGetErrorName(result));
-    fflush(stdout);
     cudaGetLastError();
 }
 
@@ -110,7 +109,6 @@ CASE(import_in_own_process)
 static void print_stream_line(const char *what, cudaError_t result)
 {
     printf("%-34s %s\n", what, cudaGetErrorName(result));
-    fflush(stdout);
 }
 
 CASE(invalid_stream_handle)
@@ -123,8 +121,7 @@ CASE(invalid_stream_handle)
     print_stream_line("cudaMallocAsync, stream -1", cudaMallocAsync(&p, 1024, bad));
     print_stream_line("cudaMallocFromPoolAsync, stream -1",
                       cudaMallocFromPoolAsync(&p, 1024, pool, bad));
-    cudaMallocAsync(&p, 1024, s);
-    cudaStreamSynchronize(s);
+    p = ready_memory(NULL, 1024);
     print_stream_line("cudaFreeAsync, stream -1", cudaFreeAsync(p, bad));
     print_stream_line("cudaStreamSynchronize, stream -1", cudaStreamSynchronize(bad));
 }

@@ -31,11 +31,9 @@ static const struct thread_case {
     {"one fill, pool memory, freed in the thread's stream", 1, FREED_BY_THE_THREAD, 0},
 };
 
-/* Flushes the line, because a process that hangs is killed. */
 static void print_call(const char *call, cudaError_t result)
 {
     printf("  %-44s %s\n", call, cudaGetErrorName(result));
-    fflush(stdout);
 }
 
 static void *thread_body(void *of_case)

@@ -11,11 +11,7 @@ static struct cudaMemPoolProps props;
 static uint64_t th = UINT64_MAX;
 static cudaEvent_t e, e0, e1; /* e: without timing */
 
-static void sleep_10ms(void *unused)
-{
-    (void)unused;
-    usleep(10000);
-}
+static void sleep_10ms(void *unused) { usleep(10000); }
 
 static void print_times(const char *what, double times[ROUNDS])
 {

@@ -47,7 +47,6 @@ int main(int argc, char **argv)
     static const size_t sizes[] = {TAIL, 64 << 10, MiB, 8 * MiB, 64 * MiB};
     rounds = argc > 1 ? atoi(argv[1]) : rounds;
     set_up_process();
-    alarm(110);
     cudaMalloc(&m, 64 * MiB);
     cudaMallocHost((void **)&tail, TAIL);
     for (int busy = 0; busy < 2; busy++)

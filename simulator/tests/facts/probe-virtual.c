@@ -1,16 +1,19 @@
 /* Records what virtual memory management answers, the calls of the driver API with which a program
  * reserves addresses, makes memory, maps the one to the other, and says who may use it. */
-#include "pairs.h"
 #include "virtual.h"
 
-static CUdeviceptr at; /* a reservation of eight steps */
-static memory one, two;
+static memory one, two, h;
+
+static void set_up_addresses(void)
+{
+    cudaFree(0);
+    at = reserve(8 * STEP);
+}
 
 /* Eight steps of addresses and two memories of two steps; nothing is mapped. */
 static void set_up(void)
 {
-    cudaFree(0);
-    at = reserve(8 * STEP);
+    set_up_addresses();
     one = make(2 * STEP, on_device());
     two = make(2 * STEP, on_device());
 }
@@ -155,22 +158,22 @@ CASE(reserved_alignments)
     }
 }
 
+static void ask_place(const char *what, CUdeviceptr wanted)
+{
+    NOTE("%s", what);
+    ask_reserve(2 * STEP, 0, wanted, 0);
+}
+
 CASE_AFTER(set_up, reserved_places)
 {
     CUdeviceptr next = at + 8 * STEP, free_place = reserve(64 * STEP);
     DRIVER(cuMemAddressFree)(free_place, 64 * STEP);
-    NOTE("a place that is free");
-    ask_reserve(2 * STEP, 0, free_place + 8 * STEP, 0);
-    NOTE("the place again");
-    ask_reserve(2 * STEP, 0, free_place + 8 * STEP, 0);
-    NOTE("a place that is reserved");
-    ask_reserve(2 * STEP, 0, at, 0);
-    NOTE("a place within 2 MiB");
-    ask_reserve(2 * STEP, 0, free_place + 16 * STEP + 4096, 0);
-    NOTE("a low place");
-    ask_reserve(2 * STEP, 0, STEP, 0);
-    NOTE("a place of the host");
-    ask_reserve(2 * STEP, 0, (CUdeviceptr)&at / STEP * STEP, 0);
+    ask_place("a place that is free", free_place + 8 * STEP);
+    ask_place("the place again", free_place + 8 * STEP);
+    ask_place("a place that is reserved", at);
+    ask_place("a place within 2 MiB", free_place + 16 * STEP + 4096);
+    ask_place("a low place", STEP);
+    ask_place("a place of the host", (CUdeviceptr)&at / STEP * STEP);
     NOTE("the flag 1");
     ask_reserve(2 * STEP, 0, 0, 1);
     CUdeviceptr p = reserve(2 * STEP), q = reserve(2 * STEP);
@@ -209,12 +212,10 @@ CASE_AFTER(set_up, freed_addresses)
 static void ask_create(const char *what, CUmemAllocationProp p)
 {
     memory h = 0;
-    CUmemAllocationProp got;
     NOTE("%s", what);
     if (ASK(cuMemCreate, &h, STEP, &p, 0))
         return;
-    memset(&got, 0x7f, sizeof got);
-    ASK(cuMemGetAllocationPropertiesFromHandle, &got, h);
+    CUmemAllocationProp got = ask_properties(h);
     NOTE("type %d, handles %d, location %d %d, compression %d, network %d, usage %d", (int)got.type,
          (int)got.requestedHandleTypes, (int)got.location.type, got.location.id,
          got.allocFlags.compressionType, got.allocFlags.gpuDirectRDMACapable, got.allocFlags.usage);
@@ -245,6 +246,7 @@ CASE(created_sizes)
 }
 
 static void count_from(const char *what) { NOTE("%s: %lld KiB", what, fallen() / 1024); }
+#define COUNT_AFTER(call, what) ((void)(call), count_from(what))
 
 /* Which call takes memory, and which gives it back? */
 CASE(counted_memory)
@@ -262,18 +264,12 @@ CASE(counted_memory)
     memory i = make(20 * STEP, on_device());
     count_from("40 MiB made");
     map(at, i, 20 * STEP);
-    open_for_device(at, 20 * STEP);
-    count_from("40 MiB mapped and opened");
-    DRIVER(cuMemRelease)(i);
-    count_from("40 MiB released");
-    DRIVER(cuMemUnmap)(at, 20 * STEP);
-    count_from("40 MiB unmapped");
-    DRIVER(cuMemRelease)(g);
-    count_from("6 MiB released");
-    DRIVER(cuMemRelease)(h);
-    count_from("2 MiB released");
-    DRIVER(cuMemAddressFree)(at, 64 * STEP);
-    count_from("freed");
+    COUNT_AFTER(open_for_device(at, 20 * STEP), "40 MiB mapped and opened");
+    COUNT_AFTER(DRIVER(cuMemRelease)(i), "40 MiB released");
+    COUNT_AFTER(DRIVER(cuMemUnmap)(at, 20 * STEP), "40 MiB unmapped");
+    COUNT_AFTER(DRIVER(cuMemRelease)(g), "6 MiB released");
+    COUNT_AFTER(DRIVER(cuMemRelease)(h), "2 MiB released");
+    COUNT_AFTER(DRIVER(cuMemAddressFree)(at, 64 * STEP), "freed");
 }
 
 CASE_AFTER(set_up_mapped, released)
@@ -284,8 +280,7 @@ CASE_AFTER(set_up_mapped, released)
     NOTE("mapped memory is released");
     ASK(cuMemsetD8, at, 5, 4);
     ASK(cuMemRelease, one);
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
     ASK(cuMemMap, at + 4 * STEP, 2 * STEP, 0, one, 0);
     ASK(cuMemRetainAllocationHandle, &again, (void *)at);
     NOTE("%s", again == one ? "the same handle" : "another handle");
@@ -407,7 +402,7 @@ static void ask_access(CUdeviceptr p, size_t bytes, int location, int id, int fl
 
 static void note_access(CUdeviceptr p, int location, int id)
 {
-    CUmemLocation where = access_of(location, id, 0).location;
+    CUmemLocation where = place_of(location, id);
     unsigned long long flags = 99;
     ASK(cuMemGetAccess, &flags, &where, p);
     NOTE("location %d, number %d: flags %llu", location, id, flags);
@@ -481,8 +476,7 @@ CASE_AFTER(set_up, opened_of_others)
 {
     void *m = NULL, *a = NULL;
     cudaMalloc(&m, 2 * STEP);
-    cudaMallocAsync(&a, 2 * STEP, s);
-    cudaStreamSynchronize(s);
+    a = ready_memory(NULL, 2 * STEP);
     ask_access((CUdeviceptr)m, 2 * STEP, DEVICE, 0, 3);
     note_access((CUdeviceptr)m, DEVICE, 0);
     ask_access((CUdeviceptr)a, 2 * STEP, DEVICE, 0, 3);
@@ -699,12 +693,11 @@ CASE_AFTER(set_up, captured)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    CUmemLocation device = access_of(DEVICE, 0, 0).location;
     CUdeviceptr q = 0;
+    CUmemLocation device = place_of(DEVICE, 0);
     cudaGraph_t graph = NULL;
     unsigned long long flags = 0;
     size_t n = 0;
-    memory h = 0;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     ASK(cuMemGetAllocationGranularity, &n, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     ASK(cuMemAddressReserve, &q, STEP, 0, 0, 0);
@@ -724,7 +717,6 @@ CASE(without_context)
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     CUdeviceptr q = 0;
     size_t n = 0;
-    memory h = 0;
     cudaFree(0);
     ASK(cuCtxSetCurrent, NULL);
     ASK(cuMemGetAllocationGranularity, &n, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
@@ -771,7 +763,6 @@ CASE_AFTER(set_up_waiting, waiting)
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     CUdeviceptr q = 0;
-    memory h = 0;
     WAITS(cuMemAddressReserve, &q, 4 * STEP, 0, 0, 0);
     WAITS(cuMemCreate, &h, 2 * STEP, &p, 0);
     WAITS(cuMemMap, q, 2 * STEP, 0, h, 0);
@@ -799,9 +790,7 @@ CASE_AFTER(set_up_waiting, unmapping_waits_for_its_use)
 CASE(exported)
 {
     int fd = -1, second = -1;
-    memory h;
-    cudaFree(0);
-    at = reserve(8 * STEP);
+    set_up_addresses();
     one = make(2 * STEP, on_device());
     h = make(2 * STEP, shared());
     ASK(cuMemExportToShareableHandle, &fd, one, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -837,7 +826,6 @@ CASE(exported_as_another)
 {
     cudaMemPool_t pool, imported = NULL;
     int fd = -1, of_memory = -1;
-    memory h = 0;
     cudaFree(0);
     pool = shared_pool(0);
     cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0);
@@ -860,7 +848,7 @@ static size_t bytes;
     {                                                                  \
         set_up_mapped();                                               \
         props = on_device();                                           \
-        device = access_of(DEVICE, 0, 0).location;                     \
+        device = place_of(DEVICE, 0);                                  \
         answer(#name "(" #__VA_ARGS__ ")", DRIVER(name)(__VA_ARGS__)); \
     }
 
@@ -883,21 +871,22 @@ BAD(no_handle_to_import, cuMemImportFromShareableHandle, NULL, MEMORY(0))
 
 /* ---- two processes ---- */
 
-static void send_memory(void)
+static memory make_sevens(void)
 {
-    int fd = -1, value = 0;
-    cudaFree(0);
-    at = reserve(8 * STEP);
+    set_up_addresses();
     memory h = make(2 * STEP, shared());
     map(at, h, 2 * STEP);
     open_for_device(at, 2 * STEP);
     ASK(cuMemsetD8, at, 7, 2 * STEP);
-    ASK(cuMemExportToShareableHandle, &fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    send_descriptor(fd);
-    close(fd);
+    return h;
+}
+
+static void send_memory(void)
+{
+    memory h = make_sevens();
+    send_memory_handle(h);
     await_turn();
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
     ASK(cuMemUnmap, at, 2 * STEP);
     ASK(cuMemRelease, h);
     take_turns();
@@ -906,32 +895,27 @@ static void send_memory(void)
 IMPORTER(shared, send_memory)
 {
     int fd = receive_descriptor(), second = -1, value = 0;
-    CUmemAllocationProp got;
-    memory h = 0, again = 0;
-    cudaFree(0);
-    at = reserve(8 * STEP);
-    ASK(cuMemImportFromShareableHandle, &h, MEMORY(fd));
+    memory again = 0;
+    set_up_addresses();
+    memory h = import_memory(fd);
     ASK(cuMemImportFromShareableHandle, &again, MEMORY(fd));
     NOTE("%s", h == again ? "the same handle" : "another handle");
     close(fd);
-    memset(&got, 0x7f, sizeof got);
-    ASK(cuMemGetAllocationPropertiesFromHandle, &got, h);
+    CUmemAllocationProp got = ask_properties(h);
     NOTE("type %d, handles %d, location %d %d", (int)got.type, (int)got.requestedHandleTypes,
          (int)got.location.type, got.location.id);
     ASK(cuMemMap, at, 4 * STEP, 0, h, 0);
     ASK(cuMemMap, at, 2 * STEP, 0, h, 0);
     ASK(cuMemcpyDtoH, &value, at, 4);
     open_for_device(at, 2 * STEP);
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
     ASK(cuMemsetD8, at, 9, 2 * STEP);
     RECORD(cudaDeviceSynchronize());
     about("imported", at);
     ASK(cuMemExportToShareableHandle, &second, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     take_turns();
     NOTE("the exporter has released the memory");
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
     ASK(cuMemRelease, again);
     ASK(cuMemRelease, h);
     ASK(cuMemcpyDtoH, &value, at, 4);
@@ -943,32 +927,22 @@ IMPORTER(shared, send_memory)
 /* Is the memory still there when its process has ended? */
 static void send_and_end(void)
 {
-    int fd = -1;
-    cudaFree(0);
-    at = reserve(8 * STEP);
-    memory h = make(2 * STEP, shared());
-    map(at, h, 2 * STEP);
-    open_for_device(at, 2 * STEP);
-    ASK(cuMemsetD8, at, 7, 2 * STEP);
+    memory h = make_sevens();
     RECORD(cudaDeviceSynchronize());
-    ASK(cuMemExportToShareableHandle, &fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    send_descriptor(fd);
+    send_memory_handle(h);
     await_turn();
 }
 
 IMPORTER(shared_after_the_end, send_and_end)
 {
-    int fd = receive_descriptor(), value = 0;
-    memory h = 0;
-    cudaFree(0);
-    at = reserve(8 * STEP);
+    int fd = receive_descriptor();
+    set_up_addresses();
     pass_turn();
     await_end();
-    ASK(cuMemImportFromShareableHandle, &h, MEMORY(fd));
+    memory h = import_memory(fd);
     ASK(cuMemMap, at, 2 * STEP, 0, h, 0);
     open_for_device(at, 2 * STEP);
-    ASK(cuMemcpyDtoH, &value, at, 4);
-    NOTE("value %#x", (unsigned)value);
+    read_first();
 }
 
 int main(int argc, char **argv) { return run_pairs(argc, argv); }

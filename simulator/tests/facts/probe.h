@@ -26,6 +26,9 @@
 
 #define MiB ((size_t)1 << 20)
 
+/* Functions of threads and streams are given a pointer, and not all use it. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* ---- lines ---- */
 
 /* A probe that was recorded with another first column defines its width before it includes this. */
@@ -33,11 +36,16 @@
 #define CALL_COLUMNS 86
 #endif
 
+/* Every line is written at once: the next call may end the process. */
+__attribute__((constructor)) static void write_lines_at_once(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 /* The probes of two processes were recorded without the last error. */
 static int shows_last_error = 1;
 
-/* Makes a call and prints it with its result; and the last error, where that is another one. Every
- * line is written at once: the next call may end the process. */
+/* Makes a call and prints it with its result; and the last error, where that is another one. */
 #define RECORD(call) record(#call, (call))
 
 static inline cudaError_t record(const char *call, cudaError_t result)
@@ -47,7 +55,6 @@ static inline cudaError_t record(const char *call, cudaError_t result)
     if (shows_last_error && last != result)
         printf("  (last error %s)", cudaGetErrorName(last));
     puts("");
-    fflush(stdout);
     return result;
 }
 
@@ -63,7 +70,15 @@ static inline cudaError_t record(const char *call, cudaError_t result)
         printf("  ");        \
         printf(__VA_ARGS__); \
         puts("");            \
-        fflush(stdout);      \
+    } while (0)
+
+/* Notes `what`, and makes a call that uses `name`: it is `value`, but for what `change` says. */
+#define CHANGED(type, name, value, change, what, call) \
+    do {                                               \
+        type name = value;                             \
+        change;                                        \
+        NOTE("%s", what);                              \
+        call;                                          \
     } while (0)
 
 /* Prints the rest of a line: what cudaPointerGetAttributes returns for the address. */
@@ -122,6 +137,13 @@ static inline void hold(cudaStream_t stream)
 
 static inline void open_gate(void) { *gate = 1; }
 
+/* Makes `later` wait for what is in `first` so far. */
+static inline void order(cudaStream_t first, cudaStream_t later)
+{
+    cudaEventRecord(ev, first);
+    cudaStreamWaitEvent(later, ev, 0);
+}
+
 /* The first launch of a kernel loads it, which may wait for work: so each is launched once, before
  * the questions. */
 static inline cudaError_t load_kernels(int *memory)
@@ -141,13 +163,12 @@ static inline void *open_gate_late(void *unused)
 }
 
 /* Host functions. */
-static inline void nothing(void *unused) { (void)unused; }
+static inline void nothing(void *unused) {}
 
 static volatile int function_over;
 
 static inline void sleep_300ms(void *unused)
 {
-    (void)unused;
     usleep(300000);
     function_over = 1;
 }
@@ -173,14 +194,15 @@ static inline int soon_over(cudaStream_t stream)
 #define HOST    cudaMemLocationTypeHost
 #define NUMA    cudaMemLocationTypeHostNuma
 
+static inline struct cudaMemLocation location_of(int type, int id)
+{
+    return (struct cudaMemLocation){.type = (enum cudaMemLocationType)type, .id = id};
+}
+
 static inline struct cudaMemPoolProps pool_props(int type, int location, int id)
 {
-    struct cudaMemPoolProps p;
-    memset(&p, 0, sizeof p);
-    p.allocType = (enum cudaMemAllocationType)type;
-    p.location.type = (enum cudaMemLocationType)location;
-    p.location.id = id;
-    return p;
+    return (struct cudaMemPoolProps){.allocType = (enum cudaMemAllocationType)type,
+                                     .location = location_of(location, id)};
 }
 
 static inline struct cudaMemPoolProps device_props(void) { return pool_props(PINNED, DEVICE, 0); }
@@ -188,6 +210,13 @@ static inline struct cudaMemPoolProps device_props(void) { return pool_props(PIN
 static inline void set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr flag, int value)
 {
     cudaMemPoolSetAttribute(pool, flag, &value);
+}
+
+static inline void set_policies(cudaMemPool_t pool, int events, int opportunistic, int internal)
+{
+    set_flag(pool, cudaMemPoolReuseFollowEventDependencies, events);
+    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
+    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, internal);
 }
 
 static inline void set_threshold(cudaMemPool_t pool, uint64_t bytes)
@@ -268,6 +297,18 @@ static inline struct cudaGraphNodeParams condition_params(cudaGraphConditionalHa
     return params;
 }
 
+/* Returns memory of the pool, or of the current one if that is NULL, when it is there. */
+static inline void *ready_memory(cudaMemPool_t pool, size_t bytes)
+{
+    void *memory = NULL;
+    if (pool)
+        cudaMallocFromPoolAsync(&memory, bytes, pool, s);
+    else
+        cudaMallocAsync(&memory, bytes, s);
+    cudaStreamSynchronize(s);
+    return memory;
+}
+
 static inline void free_and_wait(void *memory)
 {
     cudaFreeAsync(memory, s);
@@ -313,11 +354,11 @@ static inline int by_value(const void *left, const void *right)
 
 /* ---- one process ---- */
 
-/* Makes s, t and the gate for a probe that is one process. */
+/* Makes s, t and the gate for a probe that is one process, which is stopped if it hangs. */
 static inline void set_up_process(void)
 {
     int *memory;
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    alarm(250);
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
@@ -346,7 +387,6 @@ static inline int run_in_one_process(void)
 
 static inline int in_new_process(unsigned seconds)
 {
-    fflush(stdout);
     if (fork())
         return 0;
     alarm(seconds);
@@ -403,19 +443,13 @@ static inline int set_up_case(void)
     return error != cudaSuccess;
 }
 
-static inline int run_one_case(const char *name)
+static inline int run_one_case(const struct named_case *one)
 {
-    for (const struct named_case *one = named_cases; one; one = one->next) {
-        if (strcmp(name, one->name))
-            continue;
-        if (set_up_case())
-            return 1;
-        one->run();
-        puts("end");
-        return 0;
-    }
-    fprintf(stderr, "there is no case \"%s\"\n", name);
-    return 2;
+    if (set_up_case())
+        return 1;
+    one->run();
+    puts("end");
+    return 0;
 }
 
 /* The program is started anew, by exec: so nothing of CUDA is there before the case. */
@@ -423,7 +457,6 @@ static inline void run_case_apart(char *self, const char *name)
 {
     int status = 0, waited = 0;
     printf("== %s\n", name);
-    fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         execl("/proc/self/exe", self, name, (char *)NULL);
@@ -440,14 +473,12 @@ static inline void run_case_apart(char *self, const char *name)
     } else {
         printf("rc %d\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     }
-    fflush(stdout);
 }
 
 /* Runs the cases 0 to `count` - 1 of a probe, each in a process of its own. */
 static inline void run_numbers_apart(char *self, int count)
 {
     char number[16];
-    setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 0; i < count; i++) {
         snprintf(number, sizeof number, "%d", i);
         run_case_apart(self, number);
@@ -456,9 +487,8 @@ static inline void run_numbers_apart(char *self, int count)
 
 static inline int run_cases(int argc, char **argv)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc > 1)
-        return run_one_case(argv[1]);
+        return run_one_case(find_case(argv[1]));
     for (const struct named_case *one = named_cases; one; one = one->next)
         run_case_apart(argv[0], one->name);
     return 0;
@@ -516,7 +546,6 @@ static inline int is_blocked(double *used_before)
 static inline void *open_when_blocked(void *unused)
 {
     double used = 0;
-    (void)unused;
     int blocked = 0;
     for (int look = 0; !call_has_returned && blocked < wait_looks && look < 2000; look++) {
         usleep(5000);
@@ -560,7 +589,6 @@ static inline const char *end_of_call(cudaError_t result)
 static inline void print_wait(const char *call, const char *waits)
 {
     printf("%-72s %-14s %s\n", call, waits, cudaGetErrorName(observed));
-    fflush(stdout);
 }
 
 /* The line "TEXT  waits|does not wait  RESULT" for a call behind what `pending`, a statement, puts

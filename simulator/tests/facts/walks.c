@@ -268,7 +268,7 @@ static void make_streams(void)
 }
 
 /* Sets the pool's policies and threshold by chance, and prints the walk's first line. */
-static void set_policies(int seed, size_t max_size)
+static void choose_policies(int seed, size_t max_size)
 {
     static const enum cudaMemPoolAttr policies[] = {cudaMemPoolReuseFollowEventDependencies,
                                                     cudaMemPoolReuseAllowOpportunistic,
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
         return 1;
     }
     make_streams();
-    set_policies(seed, props.maxSize);
+    choose_policies(seed, props.maxSize);
     for (int i = 0; i < steps && allocation_count < MOST_ALLOCATIONS; i++)
         take_step();
     for (int i = 0; i < STREAMS; i++)
