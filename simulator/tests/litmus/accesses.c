@@ -211,8 +211,7 @@ NONBLOCKING_LITMUS(rows_interleaved, a, b)
     CHECK(cudaMallocPitch((void **)&data, &pitch, width, height));
 
     /* previous access */
-    IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2 + 1, height, a)));
-    IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, width / 2, height, a)));
+    CHECK(cudaMemset2DAsync(data, pitch, 1, IF_WRONG_ELSE(width / 2 + 1, width / 2), height, a));
     CHECK(cudaMemset2DAsync(data + width / 2, pitch, 2, width / 2, height, b)); /* access */
     keep(data, cudaFree);
 }
@@ -227,8 +226,7 @@ LITMUS(rows_overlapping, a)
     const size_t half = 512, height = 100, pitch = 1024;
     char *data = kept_pool_memory(pitch * height, a);
     CHECK(cudaMemsetAsync(data, 1, pitch * height, a));
-    size_t distance = half;
-    IF_WRONG(distance /= 2);
+    size_t distance = IF_WRONG_ELSE(half / 2, half);
     /* access */
     CHECK(cudaMemcpy2DAsync(data + distance, pitch, data, pitch, half, height,
                             cudaMemcpyDeviceToDevice, a));
@@ -245,8 +243,8 @@ LITMUS(rows_in_graph, a, b)
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     order(a, b);
-    IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, 2 * half, height, a))); /* previous access */
-    IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, half, height, a)));
+    /* previous access */
+    CHECK(cudaMemset2DAsync(data, pitch, 1, IF_WRONG_ELSE(2 * half, half), height, a));
     CHECK(cudaMemset2DAsync(data + half, pitch, 2, half, height, b)); /* access */
     order(b, a);
     CHECK(cudaGraphLaunch(end_capture(a), a));

@@ -41,8 +41,7 @@ LITMUS(behind_allocation, a)
 
     int *data = kept_pool_memory(MiB, a);
     second = data + half;
-    IF_WRONG(CHECK(launch_fill(second + half, 1, half, a))); /* access */
-    IF_RIGHT(CHECK(launch_fill(second, 1, half, a)));
+    CHECK(launch_fill(IF_WRONG_ELSE(second + half, second), 1, half, a)); /* access */
 }
 
 /* A kernel writes all of its allocation, to the last int.
@@ -53,9 +52,8 @@ LITMUS(beyond_allocation, a)
 {
     int *data;
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));      /* allocation */
-    IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
-    IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));                  /* allocation */
+    CHECK(launch_fill(data, 1, IF_WRONG_ELSE(count + 1, count), a)); /* access */
     CHECK(cudaFreeAsync(data, a));
 }
 
@@ -69,8 +67,7 @@ LITMUS(past_into_neighbor, a, b)
     CHECK(cudaMalloc((void **)&first, 512)); /* allocation */
     int *second = device_memory(512);
     CHECK(launch_fill(second, 1, 128, b));
-    IF_WRONG(CHECK(launch_fill(first, 1, 256, a))); /* access */
-    IF_RIGHT(CHECK(launch_fill(first, 1, 128, a)));
+    CHECK(launch_fill(first, 1, IF_WRONG_ELSE(256, 128), a)); /* access */
     keep(first, cudaFree);
 }
 
@@ -91,8 +88,7 @@ LITMUS(failed_allocation, a, b)
     CHECK(launch_hold(gate, a));
     if (cudaMallocAsync(&refused, 2 * total_bytes, cudaStreamLegacy) != cudaErrorMemoryAllocation)
         exit(1);
-    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
+    CHECK(launch_add(IF_WRONG_ELSE(data, other), 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
 }
@@ -166,9 +162,8 @@ LITMUS(pool_destroyed_pending, a, b)
     void *data = memory_of(pool, 64 * MiB, a);
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
-    CHECK(cudaMemsetAsync(data, 1, 64 * MiB, a)); /* access */
-    IF_WRONG(CHECK(cudaFreeAsync(data, b)));      /* free */
-    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
+    CHECK(cudaMemsetAsync(data, 1, 64 * MiB, a));    /* access */
+    CHECK(cudaFreeAsync(data, IF_WRONG_ELSE(b, a))); /* free */
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
     gate_open(gate);

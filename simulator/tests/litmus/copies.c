@@ -133,8 +133,7 @@ LITMUS(pageable_copy_waits, a, b)
     int *pinned = pinned_memory(sizeof ordinary), *data = device_memory(sizeof ordinary);
     CHECK(launch_fill(data, 1, 1024, a));
     /* previous access */
-    IF_WRONG(CHECK(cudaMemcpyAsync(pinned, data, 4096, cudaMemcpyDefault, a)));
-    IF_RIGHT(CHECK(cudaMemcpyAsync(ordinary, data, 4096, cudaMemcpyDefault, a)));
+    CHECK(cudaMemcpyAsync(IF_WRONG_ELSE(pinned, ordinary), data, 4096, cudaMemcpyDefault, a));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
 }
 

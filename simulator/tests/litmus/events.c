@@ -294,8 +294,7 @@ NONBLOCKING_LITMUS(many_streams, a, b, c)
  * Kind: unordered writes */
 LITMUS(legacy_stream)
 {
-    IF_WRONG(cudaStream_t a = stream_new(cudaStreamNonBlocking));
-    IF_RIGHT(cudaStream_t a = stream_new(cudaStreamDefault));
+    cudaStream_t a = stream_new(IF_WRONG_ELSE(cudaStreamNonBlocking, cudaStreamDefault));
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, 0)); /* previous access */
@@ -311,8 +310,7 @@ LITMUS(legacy_stream)
  * Kind: unordered writes */
 LITMUS(legacy_stream_follows)
 {
-    IF_WRONG(cudaStream_t a = stream_new(cudaStreamNonBlocking));
-    IF_RIGHT(cudaStream_t a = stream_new(cudaStreamDefault));
+    cudaStream_t a = stream_new(IF_WRONG_ELSE(cudaStreamNonBlocking, cudaStreamDefault));
     cudaStream_t b = stream_new(cudaStreamDefault);
     int *data = device_memory(MiB);
 

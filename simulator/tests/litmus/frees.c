@@ -217,8 +217,6 @@ static void *frees(void *pointer)
 LITMUS(freed_by_two_threads, stream)
 {
     void *first = device_not_kept(64 * MiB), *second = device_not_kept(64 * MiB);
-    IF_WRONG(run_two_threads(stream, frees, first, first));
-    IF_RIGHT(run_two_threads(stream, frees, first, second));
-    IF_WRONG(CHECK(cudaFree(second)));
-    IF_RIGHT(CHECK(cudaFree(NULL)));
+    run_two_threads(stream, frees, first, IF_WRONG_ELSE(first, second));
+    CHECK(cudaFree(IF_WRONG_ELSE(second, NULL)));
 }

@@ -1,14 +1,20 @@
 /* Memory that a graph allocates. */
 #include "litmus.h"
 
+/* Begins a capture of the stream, with an allocation. */
+static int *capture_memory(cudaStream_t stream)
+{
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    return pool_memory(MiB, stream);
+}
+
 /* The memory that a graph allocates is written after the launch, in the same stream.
  *
  * WRONG: it is written before the graph is launched, when nothing is allocated there.
  * Kind: use of memory that is not allocated */
 LITMUS(graph_memory_before_launch, a)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     CHECK(launch_fill(data, 1, count, a));
     cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
@@ -25,8 +31,7 @@ LITMUS(graph_memory_before_launch, a)
  * Says: the cudaGraphLaunch that runs launch_fill */
 LITMUS(graph_memory_other_stream, a, b)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaGraphLaunch(end_capture(a), a));
     IF_RIGHT(order(a, b));
@@ -62,8 +67,7 @@ LITMUS(graph_memory_freed_elsewhere, a, b)
  * Kind: double free */
 LITMUS(graph_memory_freed_twice, a)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaGraphLaunch(end_capture(a), a));
     CHECK(cudaFreeAsync(data, a));          /* free */
@@ -90,8 +94,7 @@ LITMUS(graph_memory_left, a)
  * Kind: free before the use ends */
 LITMUS(auto_free, a, b)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     cudaGraphExec_t exec = instantiate(captured(a), cudaGraphInstantiateFlagAutoFreeOnLaunch);
     CHECK(cudaGraphLaunch(exec, a));
     order(a, b);
@@ -124,8 +127,7 @@ LITMUS(graph_memory_of_other_branch, a, b)
  * Kind: free before the use ends */
 LITMUS(graph_memory_freed_early, a, b)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
     IF_RIGHT(order(b, a));
@@ -140,8 +142,7 @@ LITMUS(graph_memory_freed_early, a, b)
  * Kind: use after free */
 LITMUS(graph_memory_used_after_free, a)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(launch_fill(data, 1, count, a));   /* access */
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
@@ -158,8 +159,7 @@ LITMUS(graph_memory_used_after_free, a)
 LITMUS(graph_memory_stale, a, b)
 {
     int *second;
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *first = pool_memory(MiB, a);
+    int *first = capture_memory(a);
     order(a, b);
     IF_RIGHT(CHECK(launch_fill(first, 1, count, b)));
     order(b, a);
@@ -178,10 +178,8 @@ LITMUS(graph_memory_stale, a, b)
  * Kind: access outside the allocation */
 LITMUS(graph_memory_outside, a)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *data = pool_memory(MiB, a);
-    IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
-    IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
+    int *data = capture_memory(a);
+    CHECK(launch_fill(data, 1, IF_WRONG_ELSE(count + 1, count), a)); /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaGraphLaunch(end_capture(a), a));
 }
@@ -193,8 +191,7 @@ LITMUS(graph_memory_outside, a)
  * Says: cudaFreeAsync (graph launch 1 in stream 1) has freed */
 LITMUS(graph_memory_after_launch, a)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     CHECK(launch_fill(data, 1, count, a));
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(cudaGraphLaunch(end_capture(a), a));
@@ -208,8 +205,7 @@ LITMUS(graph_memory_after_launch, a)
  * Kind: free before the use ends */
 LITMUS(graph_memory_freed_unordered, a, b)
 {
-    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    int *data = pool_memory(MiB, a);
+    int *data = capture_memory(a);
     CHECK(launch_fill(data, 1, count, a)); /* access */
     CHECK(cudaGraphLaunch(end_capture(a), a));
     IF_RIGHT(order(a, b));

@@ -91,8 +91,7 @@ LITMUS(graph_twice, a, b)
     cudaGraph_t graph = captured(a);
     cudaGraphExec_t first = instantiate(graph, 0), second = instantiate(graph, 0);
     CHECK(cudaGraphLaunch(first, a));
-    IF_WRONG(CHECK(cudaGraphLaunch(second, b)));
-    IF_RIGHT(CHECK(cudaGraphLaunch(first, b)));
+    CHECK(cudaGraphLaunch(IF_WRONG_ELSE(second, first), b));
 }
 
 /* A graph of two branches is launched 3,000 times and nobody waits; then another stream waits for
@@ -185,8 +184,7 @@ LITMUS(failed_graph_launch, a, b)
     CHECK(launch_hold(gate, a));
     if (cudaGraphLaunch(exec, cudaStreamLegacy) != cudaErrorMemoryAllocation)
         exit(1);
-    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
+    CHECK(launch_add(IF_WRONG_ELSE(data, other), 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
 }
@@ -265,6 +263,5 @@ LITMUS(graph_with_two_first_nodes, a, b)
     CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set)); /* access */
     cudaGraphExec_t exec = instantiate(graph, 0);
     CHECK(launch_fill(data + count, 1, count, a)); /* previous access */
-    IF_WRONG(CHECK(cudaGraphLaunch(exec, b)));
-    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
+    CHECK(cudaGraphLaunch(exec, IF_WRONG_ELSE(b, a)));
 }

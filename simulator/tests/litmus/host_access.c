@@ -88,8 +88,7 @@ static cudaStream_t a, b;
 
 static void *waiter(void *unused)
 {
-    IF_WRONG(CHECK(cudaStreamSynchronize(b)));
-    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    CHECK(cudaStreamSynchronize(IF_WRONG_ELSE(b, a)));
     return NULL;
 }
 

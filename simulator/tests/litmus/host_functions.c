@@ -103,8 +103,7 @@ NONBLOCKING_LITMUS(function_beside_a_wait, a, b, c)
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(other, 1, count, c));
-    IF_WRONG(CHECK(cudaStreamSynchronize(c)));
-    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    CHECK(cudaStreamSynchronize(IF_WRONG_ELSE(c, a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -159,8 +158,7 @@ LITMUS(host_function_reads, a, b)
     result = pinned_memory(MiB);
     int *data = kept_pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-    IF_WRONG(CHECK(cudaLaunchHostFunc(b, read_it, NULL)));
-    IF_RIGHT(CHECK(cudaLaunchHostFunc(a, read_it, NULL)));
+    CHECK(cudaLaunchHostFunc(IF_WRONG_ELSE(b, a), read_it, NULL));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaStreamSynchronize(a));
     seen = sum;

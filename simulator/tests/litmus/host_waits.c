@@ -11,8 +11,7 @@ LITMUS(device_synchronize, a, b)
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    IF_WRONG(CHECK(cudaSetDevice(1)));
-    IF_RIGHT(CHECK(cudaSetDevice(0)));
+    CHECK(cudaSetDevice(IF_WRONG_ELSE(1, 0)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(0));
     CHECK(launch_add(data, 1, count, b)); /* access */
@@ -27,8 +26,7 @@ LITMUS(host_synchronize, a, b)
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    IF_WRONG(CHECK(cudaStreamSynchronize(b)));
-    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    CHECK(cudaStreamSynchronize(IF_WRONG_ELSE(b, a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
 
@@ -74,9 +72,7 @@ LITMUS(stream_query, a, b)
     int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    cudaStream_t asked = a;
-    IF_WRONG(asked = b);
-    while (cudaStreamQuery(asked) == cudaErrorNotReady)
+    while (cudaStreamQuery(IF_WRONG_ELSE(b, a)) == cudaErrorNotReady)
         ;
     CHECK(launch_add(data, 1, count, b)); /* access */
 }
@@ -141,8 +137,7 @@ LITMUS(elapsed_time, a, b)
     cudaEvent_t before = event_after(a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     cudaEvent_t after = event_after(a);
-    IF_WRONG(after = before);
-    while (cudaEventElapsedTime(&ms, before, after) == cudaErrorNotReady)
+    while (cudaEventElapsedTime(&ms, before, IF_WRONG_ELSE(before, after)) == cudaErrorNotReady)
         ;
     CHECK(launch_add(data, 1, count, b)); /* access */
 }

@@ -27,8 +27,7 @@ static void import(void) { data = receive_block(&pool); }
 static void importer_ends(void)
 {
     free_block(data);
-    go();
-    wait_for_go();
+    take_turns();
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -238,8 +237,7 @@ IMPORTS(waited_after_the_record)
     cudaEvent_t ready = receive_event();
     if (without)
         OK(cudaStreamWaitEvent(s, ready, 0));
-    go();
-    wait_for_go();
+    take_turns();
     if (!without)
         OK(cudaStreamWaitEvent(s, ready, 0));
     OK(launch_add(data, 1, count, s));
@@ -319,8 +317,7 @@ CASE(host_elsewhere)
         cudaEvent_t done = receive_event();
         if (!without)
             OK(cudaEventSynchronize(done));
-        go();
-        wait_for_go();
+        take_turns();
     } else {
         cudaStream_t t = new_stream();
         OK(cudaMallocAsync((void **)&data, MiB, s));
@@ -361,8 +358,7 @@ CASE(pool_destroyed)
     if (!importer) {
         share();
         OK(cudaStreamSynchronize(s));
-        go();
-        wait_for_go();
+        take_turns();
         expect_elements(8);
         go();
         exporter_ends();
@@ -376,11 +372,9 @@ CASE(pool_destroyed)
         OK(cudaStreamSynchronize(s));
     usleep(20000);
     OK(cudaMemPoolDestroy(pool));
-    go();
-    wait_for_go();
+    take_turns();
     OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
+    take_turns();
 }
 
 /* ---- many accesses, streams, or processes ---- */
@@ -394,8 +388,7 @@ IMPORTS(many_parts)
 {
     await_record();
     OK(launch_fill(data, 9, part, s));
-    go();
-    wait_for_go();
+    take_turns();
 }
 
 EXPORTS(many_parts)
@@ -477,14 +470,12 @@ static int more[MORE], number = -1;
 static void import_in_turn(void)
 {
     import();
-    go();
-    wait_for_go();
+    take_turns();
     bool late = without && number == MORE - 1;
     if (!late)
         OK(cudaFreeAsync(data, s));
     OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
+    take_turns();
     if (late)
         OK(cudaFreeAsync(data, s));
     OK(cudaStreamSynchronize(s));

@@ -10,7 +10,7 @@
  * that its argument names: `accesses write_read`.
  *
  * IF_WRONG(...) is a statement of the incorrect variant alone, and IF_RIGHT(...) one of the correct
- * program alone. */
+ * program alone. IF_WRONG_ELSE(x, y) is x in the one and y in the other. */
 #ifndef LITMUS_H
 #define LITMUS_H
 
@@ -305,9 +305,11 @@ int main(int argc, char **argv)
 #ifdef WRONG
 #define IF_WRONG(...) __VA_ARGS__
 #define IF_RIGHT(...)
+#define IF_WRONG_ELSE(wrong, right) wrong
 #else
 #define IF_WRONG(...)
-#define IF_RIGHT(...) __VA_ARGS__
+#define IF_RIGHT(...)               __VA_ARGS__
+#define IF_WRONG_ELSE(wrong, right) right
 #endif
 
 #define LITMUS_0(flags, title)    LITMUS_CASE(flags, title, 0, (), (void))

@@ -101,7 +101,8 @@ def variants(_):
             yield f"{one.case}: no Kind after WRONG."
         if not list(one.marked()):
             yield f"{one.case}: no call is marked."
-        branches = [len(re.findall(f" IF_{which}\\(", one.text)) for which in ("WRONG", "RIGHT")]
+        pattern = r"\bIF_(WRONG_ELSE|%s)\("
+        branches = [len(re.findall(pattern % which, one.text)) for which in ("WRONG", "RIGHT")]
         if not sum(branches) or max(branches) > 3:
             yield f"{one.case}: {branches} lines are under IF_WRONG and IF_RIGHT, not 1 to 3."
 

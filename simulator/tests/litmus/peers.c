@@ -106,8 +106,7 @@ LITMUS(peer_access_late)
     volatile int *gate = gate_new();
     int *data = device_memory(MiB);
     cudaStream_t far = stream_on(1), holding = stream_new(cudaStreamDefault);
-    IF_WRONG(CHECK(launch_hold(gate, holding)));
-    IF_RIGHT(CHECK(launch_hold(gate, far)));
+    CHECK(launch_hold(gate, IF_WRONG_ELSE(holding, far)));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
     (void)cudaDeviceEnablePeerAccess(0, 0);              /* access given */
     gate_open(gate);
@@ -257,8 +256,7 @@ LITMUS(peer_copy_legacy)
     int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
-    IF_WRONG(cudaStream_t other = stream_new(cudaStreamNonBlocking));
-    IF_RIGHT(cudaStream_t other = stream_new(cudaStreamDefault));
+    cudaStream_t other = stream_new(IF_WRONG_ELSE(cudaStreamNonBlocking, cudaStreamDefault));
     int *to = device_memory(MiB);
     CHECK(launch_fill(to, 2, MiB / sizeof(int), other)); /* previous access */
     CHECK(cudaSetDevice(0));
@@ -285,8 +283,7 @@ LITMUS(peer_copy_refused)
     CHECK(launch_hold(gate, a));
     if (cudaMemcpyPeer(far_away, 1, other, 0, 2 * MiB) != cudaErrorInvalidValue)
         exit(1);
-    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
+    CHECK(launch_add(IF_WRONG_ELSE(data, other), 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
 }

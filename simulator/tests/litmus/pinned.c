@@ -91,9 +91,8 @@ LITMUS(outside_pinned)
 {
     may_fail = true;
     int *data;
-    CHECK(cudaMallocHost((void **)&data, 4096));    /* allocation */
-    IF_WRONG(CHECK(launch_fill(data, 1, 1025, 0))); /* access */
-    IF_RIGHT(CHECK(launch_fill(data, 1, 1024, 0)));
+    CHECK(cudaMallocHost((void **)&data, 4096));               /* allocation */
+    CHECK(launch_fill(data, 1, IF_WRONG_ELSE(1025, 1024), 0)); /* access */
     keep(data, cudaFreeHost);
 }
 
@@ -226,10 +225,8 @@ static void *frees(void *pointer)
 LITMUS(pinned_freed_by_two_threads, stream)
 {
     void *first = pinned_not_kept(64 * MiB), *second = pinned_not_kept(64 * MiB);
-    IF_WRONG(run_two_threads(stream, frees, first, first));
-    IF_RIGHT(run_two_threads(stream, frees, first, second));
-    IF_WRONG(CHECK(cudaFreeHost(second)));
-    IF_RIGHT(CHECK(cudaFreeHost(NULL)));
+    run_two_threads(stream, frees, first, IF_WRONG_ELSE(first, second));
+    CHECK(cudaFreeHost(IF_WRONG_ELSE(second, NULL)));
 }
 
 /* A hold at a gate is over before the gate is freed.
@@ -311,9 +308,8 @@ LITMUS(prefetch, a, b)
 {
     int *data;
     cudaMemPool_t pool = managed_pool();
-    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
-    IF_WRONG(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b))); /* access */
-    IF_RIGHT(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, a)));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));         /* allocation */
+    CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, IF_WRONG_ELSE(b, a))); /* access */
     CHECK(launch_fill(data, 1, 4, a));
     keep(data, free_in_legacy_stream);
 }

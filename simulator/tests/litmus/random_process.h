@@ -385,18 +385,13 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     case SYNC_STREAM: return cudaStreamSynchronize(s);
     case SYNC_EVENT: return cudaEventSynchronize(*e);
     case SYNC_DEVICE: return cudaDeviceSynchronize();
-    case POLL_STREAM:
-        while ((answer = cudaStreamQuery(s)) == cudaErrorNotReady)
-            be_idle();
-        return answer;
-    case POLL_EVENT:
-        while ((answer = cudaEventQuery(*e)) == cudaErrorNotReady)
-            be_idle();
-        return answer;
-    case POLL_TIME:
-        while ((answer = cudaEventElapsedTime(&ms, *e, *e)) == cudaErrorNotReady)
-            be_idle();
-        return answer;
+#define UNTIL_READY(query)                        \
+    while ((answer = query) == cudaErrorNotReady) \
+        be_idle();                                \
+    return answer
+    case POLL_STREAM: UNTIL_READY(cudaStreamQuery(s));
+    case POLL_EVENT: UNTIL_READY(cudaEventQuery(*e));
+    case POLL_TIME: UNTIL_READY(cudaEventElapsedTime(&ms, *e, *e));
     case AWAIT:
         while (!board->begun[op->event])
             be_idle();

@@ -73,8 +73,7 @@ LITMUS(reuse_opportunistic, a, b)
     usleep(30000);
     int *data = pool_memory(MiB, b);
     CHECK(launch_fill(data, 2, count, b));
-    IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
+    CHECK(launch_add(IF_WRONG_ELSE(other, data), 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
 }
 
@@ -100,8 +99,7 @@ LITMUS(reuse_internal, a, b)
     CHECK(cudaFreeAsync(freed, a));
     int *data = memory_of(pool, bytes, b);
     CHECK(launch_fill(data, 2, count, b));
-    IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
+    CHECK(launch_add(IF_WRONG_ELSE(other, data), 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));

@@ -87,8 +87,7 @@ static cudaStream_t a, b;
 
 static void *freer(void *unused)
 {
-    IF_WRONG(CHECK(cudaFreeAsync(data, b))); /* free */
-    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
+    CHECK(cudaFreeAsync(data, IF_WRONG_ELSE(b, a))); /* free */
     return NULL;
 }
 
@@ -111,9 +110,8 @@ LITMUS(per_thread_stream, a)
 {
     int *data = device_memory(MiB);
 
-    CHECK(launch_fill(data, 1, count, cudaStreamPerThread)); /* previous access */
-    IF_WRONG(CHECK(launch_add(data, 1, count, a)));          /* access */
-    IF_RIGHT(CHECK(launch_add(data, 1, count, cudaStreamLegacy)));
+    CHECK(launch_fill(data, 1, count, cudaStreamPerThread));               /* previous access */
+    CHECK(launch_add(data, 1, count, IF_WRONG_ELSE(a, cudaStreamLegacy))); /* access */
 }
 
 /* cudaStreamPerThread is another stream in each thread. The thread waits for its work before it
@@ -156,8 +154,7 @@ LITMUS(signals_blocked, a, held)
 
     CHECK(launch_hold(gate, held));
     /* previous access */
-    IF_WRONG(CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, a)));
-    IF_RIGHT(CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, held)));
+    CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, IF_WRONG_ELSE(a, held)));
     buffer[MiB / 2] = 1; /* access */
     gate_open(gate);
 }
