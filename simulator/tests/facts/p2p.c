@@ -11,9 +11,7 @@ static void *a;
 
 static cudaError_t acc(cudaMemPool_t pool, int device, enum cudaMemAccessFlags flags)
 {
-    struct cudaMemAccessDesc d = {.location = {.type = cudaMemLocationTypeDevice, .id = device},
-                                  .flags = flags};
-    cudaError_t e = cudaMemPoolSetAccess(pool, &d, 1);
+    cudaError_t e = give_access(pool, location_of(DEVICE, device), flags);
     cudaGetLastError();
     return e;
 }

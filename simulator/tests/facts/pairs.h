@@ -79,15 +79,24 @@ static inline int first_value(const void *memory)
     CASE_OF_TWO(title, exporter, title##_importer) \
     static void title##_importer(void)
 
-/* Runs one process of a pair, whose lines go to the file. */
-static inline void run_process(void (*body)(void), FILE *lines, int socket)
+/* Starts one process of a pair. Its lines go to the file; the processes of other people's programs
+ * have none. Returns -1 if there is no such process. */
+static inline pid_t start(void (*body)(void), const int ends[2], int role, FILE *lines)
 {
-    dup2(fileno(lines), STDOUT_FILENO);
-    channel = socket;
-    shows_last_error = 0;
+    pid_t process = body ? fork() : -1;
+    if (process)
+        return process;
+    close(ends[!role]);
+    channel = ends[role];
     alarm(15);
-    cudaStreamCreate(&s);
+    if (lines) {
+        dup2(fileno(lines), STDOUT_FILENO);
+        shows_last_error = 0;
+        cudaStreamCreate(&s);
+    }
     body();
+    if (!lines)
+        _exit(0);
     puts("end");
     exit(0);
 }
@@ -105,25 +114,20 @@ static inline int run_pair(const struct named_case *c)
 {
     int ends[2], status[2] = {0, 0};
     FILE *lines[2] = {tmpfile(), tmpfile()};
-    pid_t process[2] = {0, 0};
+    pid_t process[2];
     static const char *const prefixes[] = {"[export] ", "[import] "};
     printf("== %s\n", c->name);
     if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         return 1;
-    for (int role = 0; role < 2; role++) {
-        void (*body)(void) = role ? c->other : c->run;
-        if (!body || (process[role] = fork()))
-            continue;
-        close(ends[!role]);
-        run_process(body, lines[role], ends[role]);
-    }
+    for (int role = 0; role < 2; role++)
+        process[role] = start(role ? c->other : c->run, ends, role, lines[role]);
     close(ends[0]);
     close(ends[1]);
     for (int role = 0; role < 2; role++)
-        if (process[role])
+        if (process[role] > 0)
             waitpid(process[role], &status[role], 0);
     for (int role = 0; role < 2; role++) {
-        if (process[role])
+        if (process[role] > 0)
             print_process(lines[role], c->other ? prefixes[role] : "", status[role]);
         fclose(lines[role]);
     }
@@ -145,18 +149,6 @@ static inline int run_pairs(int argc, char **argv)
  * They stand as they were printed, without the name of the process, and how a process ended is said
  * only if that was not with 0. */
 
-static inline pid_t start(void (*body)(void), const int ends[2], int role)
-{
-    pid_t process = body ? fork() : -1;
-    if (process)
-        return process;
-    close(ends[!role]);
-    channel = ends[role];
-    alarm(20);
-    body();
-    _exit(0);
-}
-
 static inline int run_plain_pairs(void)
 {
     for (const struct named_case *one = named_cases; one; one = one->next) {
@@ -164,7 +156,8 @@ static inline int run_plain_pairs(void)
         printf("== %s\n", one->name);
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
             return 1;
-        pid_t importer = start(one->other, ends, 1), exporter = start(one->run, ends, 0);
+        pid_t importer = start(one->other, ends, 1, NULL);
+        pid_t exporter = start(one->run, ends, 0, NULL);
         close(ends[0]);
         close(ends[1]);
         if (importer > 0 && waitpid(importer, &status, 0) > 0)

@@ -8,14 +8,13 @@ static char *p, *ordinary; /* 1 MiB each: 2048 rows */
 
 static void prepare(int granted)
 {
-    struct cudaMemAccessDesc access = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     cudaMemPool_t pool = make_pool(PINNED, HOST, 0);
     ordinary = malloc(MiB);
     memset(ordinary, 1, MiB);
     p = ready_memory(pool, MiB);
     memset(p, 1, MiB);
     if (granted)
-        cudaMemPoolSetAccess(pool, &access, 1);
+        give_access(pool, location_of(DEVICE, 0), cudaMemAccessFlagsProtReadWrite);
 }
 
 #define ROWS(to, from, height) \

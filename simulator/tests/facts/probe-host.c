@@ -33,7 +33,6 @@ static int *allocate_pageable(void)
 static void set_up(void)
 {
     struct cudaMemPoolProps props = pool_props(PINNED, HOST, 0);
-    struct cudaMemAccessDesc d = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     cudaMemPool_t pool;
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaStreamCreate(&b));
@@ -49,7 +48,7 @@ static void set_up(void)
     pg1 = allocate_pageable();
     pg2 = allocate_pageable();
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaMemPoolSetAccess(pool, &d, 1));
+    CHECK(give_access(pool, location_of(DEVICE, 0), cudaMemAccessFlagsProtReadWrite));
     CHECK(cudaMallocFromPoolAsync((void **)&hp1, BYTES, pool, s));
     CHECK(cudaMallocFromPoolAsync((void **)&hp2, BYTES, pool, s));
     open_gate();

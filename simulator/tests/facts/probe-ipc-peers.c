@@ -12,8 +12,7 @@ static void note_access(cudaMemPool_t pool)
 
 static cudaError_t set_access(cudaMemPool_t pool, int device, enum cudaMemAccessFlags flags)
 {
-    struct cudaMemAccessDesc d = {{cudaMemLocationTypeDevice, device}, flags};
-    return cudaMemPoolSetAccess(pool, &d, 1);
+    return give_access(pool, location_of(DEVICE, device), flags);
 }
 
 /* A pool of GPU 0 that GPU 1 may use, and an allocation of it. */

@@ -57,8 +57,7 @@ static void load_hold(void)
 
 static cudaError_t set_access(cudaMemPool_t pool, int flags)
 {
-    struct cudaMemAccessDesc d = {{cudaMemLocationTypeDevice, 0}, (enum cudaMemAccessFlags)flags};
-    return cudaMemPoolSetAccess(pool, &d, 1);
+    return give_access(pool, location_of(DEVICE, 0), flags);
 }
 
 /* ---- pools, in one process ---- */

@@ -198,8 +198,6 @@ CASE_AFTER(prepare, access_of_new_pool)
 {
     cudaMemPool_t pool = NULL, before = NULL;
     struct cudaMemPoolProps props = device_props();
-    struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
-                                     cudaMemAccessFlagsProtReadWrite};
     void *p = NULL;
     for (int round = 0; round < 4; round++) {
         cudaMemPoolCreate(&pool, &props);
@@ -210,7 +208,7 @@ CASE_AFTER(prepare, access_of_new_pool)
         printf(", a memset by GPU 1: %s\n", cudaGetErrorName(error));
         cudaStreamSynchronize(far);
         cudaGetLastError();
-        cudaMemPoolSetAccess(pool, &desc, 1);
+        give_access(pool, location_of(DEVICE, 1), cudaMemAccessFlagsProtReadWrite);
         free_and_wait(p);
         cudaMemPoolDestroy(pool);
         before = pool;

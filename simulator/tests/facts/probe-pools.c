@@ -37,9 +37,7 @@ static void print_access(cudaMemPool_t p)
 
 static void set_access(cudaMemPool_t p, int location, int id, int flags)
 {
-    struct cudaMemAccessDesc d = {{(enum cudaMemLocationType)location, id},
-                                  (enum cudaMemAccessFlags)flags};
-    cudaError_t error = cudaMemPoolSetAccess(p, &d, 1);
+    cudaError_t error = give_access(p, location_of(location, id), flags);
     printf("  set access of location %d id %d to %d: %s\n", location, id, flags,
            cudaGetErrorName(error));
     cudaGetLastError();

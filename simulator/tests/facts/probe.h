@@ -328,6 +328,12 @@ static size_t free_at_first;
 
 static inline long long fallen(void) { return (long long)(free_at_first - free_now()); }
 
+static inline cudaError_t give_access(cudaMemPool_t pool, struct cudaMemLocation to, int flags)
+{
+    struct cudaMemAccessDesc d = {to, (enum cudaMemAccessFlags)flags};
+    return cudaMemPoolSetAccess(pool, &d, 1);
+}
+
 /* Returns the access that the GPU has to the pool's memory, or 9 if the driver does not say. */
 static inline int pool_access(cudaMemPool_t pool, int device)
 {
@@ -455,24 +461,15 @@ static inline int run_one_case(const struct named_case *one)
 /* The program is started anew, by exec: so nothing of CUDA is there before the case. */
 static inline void run_case_apart(char *self, const char *name)
 {
-    int status = 0, waited = 0;
     printf("== %s\n", name);
-    pid_t child = fork();
-    if (child == 0) {
+    if (in_new_process(20)) {
         execl("/proc/self/exe", self, name, (char *)NULL);
         _exit(127);
     }
-    while (waited < 2000 && waitpid(child, &status, WNOHANG) == 0) {
-        usleep(10000);
-        waited++;
-    }
-    if (waited == 2000) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        puts("rc 124");
-    } else {
-        printf("rc %d\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-    }
+    int status = status_of_process(), end = WTERMSIG(status);
+    printf("rc %d\n", !WIFSIGNALED(status) ? WEXITSTATUS(status)
+                      : end == SIGALRM     ? 124
+                                           : 128 + end);
 }
 
 /* Runs the cases 0 to `count` - 1 of a probe, each in a process of its own. */
