@@ -74,6 +74,12 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
         "$machine/copy/tools/setup.sh" "${!#}" 3>&- 4>&-
 }
 
+# sets_up [NAME=VALUE...] COMMAND: it ends well
+sets_up() {
+    set_up "$@"
+    assert_success
+}
+
 # fails WORDS [NAME=VALUE...] COMMAND: it ends with an error that has these words
 fails() {
     set_up "${@:2}"
@@ -204,8 +210,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
 @test "as root, or by a sudo that requires no password, what is missing is installed, once" {
     stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
     toolkit "$machine/root/usr/local/cuda" 13000
-    set_up STUB_USER=0 build
-    assert_success
+    sets_up STUB_USER=0 build
     assert_output --partial "Installing: $INSTALL gcc libc6-dev"
     assert_equal "$(grep -c '^apt-get install' "$calls")" 1
     : >"$calls"
@@ -214,8 +219,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     rm "$bin/gcc"
     # shellcheck disable=SC2016
     stub sudo '[ "$1" != -n ] || shift; exec "$@"'
-    set_up build
-    assert_success
+    sets_up build
     assert_equal "$(grep -c '^sudo env .* apt-get install' "$calls")" 1
 }
 
@@ -231,8 +235,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
 @test "headers are taken from CUDA_HOME, from the folder of nvcc, from the usual folders" {
     compiler
     toolkit "$machine/mine" 13020
-    set_up CUDA_HOME="$machine/mine" build
-    assert_success
+    sets_up CUDA_HOME="$machine/mine" build
     assert_equal "$(headers)" "$machine/mine/include"
 
     toolkit "$machine/other" 13000
@@ -240,15 +243,13 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     printf '#!/bin/bash\n' >"$machine/other/bin/nvcc"
     chmod +x "$machine/other/bin/nvcc"
     ln -s "$machine/other/bin/nvcc" "$bin/nvcc"
-    set_up build
-    assert_success
+    sets_up build
     assert_equal "$(headers)" "$machine/other/include"
 
     rm "$bin/nvcc"
     rm -r "$machine/copy/build"
     toolkit "$machine/root/usr/local/cuda-13.1" 13010
-    set_up build
-    assert_success
+    sets_up build
     assert_equal "$(headers)" "$machine/root/usr/local/cuda-13.1/include"
 }
 
@@ -266,8 +267,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     assert_output --partial "set CUDA_HOME"
     assert_file_not_exists "$copy/build/cuda/wheel"
     assert_file_not_exists "$copy/build/cuda/found"
-    set_up build
-    assert_success
+    sets_up build
     assert_output --partial "Fetching the CUDA 13.0 headers"
     assert_equal "$(headers)" "$copy/build/cuda/wheel/nvidia/cu13/include"
     grep -q -- '--require-hashes' "$calls"
@@ -284,8 +284,7 @@ bash-bats-assert bash-bats-file parallel bubblewrap"
     python
     set_up build
     fails "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be" NO_NETWORK=1 cuda
-    set_up cuda
-    assert_success
+    sets_up cuda
     assert_output --partial "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB)"
     assert_equal "$(cat "$machine/copy/build/nvcc/nvcc")" "$wheel"
     : >"$calls"
@@ -349,8 +348,7 @@ hold_at() {
     kill -KILL -- "-$!"
     wait $! || true
     rm "$machine/network"
-    set_up build
-    assert_success
+    sets_up build
     assert_file_exists "$machine/copy/build/cuda/include/crt/host_defines.h"
 }
 
@@ -364,21 +362,18 @@ case "$*" in
 esac'
     ln -s "$(type -P patch)" "$bin"
     newer() { printf '# for %s\nnewer==%s\n' "$1" "$2" >>"$machine/copy/tools/requirements.txt"; }
-    set_up docs
-    assert_success
+    sets_up docs
     newer book 1
     silent docs
     newer docs 2
     set_up NO_NETWORK=1 docs
     assert_failure
-    set_up docs
-    assert_success
+    sets_up docs
     assert_equal "$(grep -c -- '-m venv' "$calls")" 1
     newer docs 3
     set_up KILLED=1 docs
     assert_failure
-    set_up docs
-    assert_success
+    sets_up docs
     assert_equal "$(grep -c -- '-m venv' "$calls")" 2
     assert_file_exists "$machine/copy/build/venv/docs"
 }
@@ -401,8 +396,7 @@ esac'
 
 @test "a CC of two words serves; one that is not there, or compiles for 32 bits, is named" {
     whole
-    set_up CC="env gcc" build
-    assert_success
+    sets_up CC="env gcc" build
     rm -r "$machine/copy/build"
     fails "CC is clang -O1, but there is no clang. Install it, or leave CC out" \
         CC="clang -O1" build
@@ -495,16 +489,14 @@ mount -t proc proc /proc"
     compiler
     python
     toolkit "$machine/root/usr" 11080
-    set_up build
-    assert_success
+    sets_up build
     assert_output --partial \
         "The CUDA headers in $machine/root/usr/include (CUDART_VERSION 11080) cannot be"
     assert_output --partial "Fetching"
     rm -r "$machine/copy/build" "$machine/root/usr/include"
     toolkit "$machine/root/opt/cuda" 13000
     rm -r "$machine/root/opt/cuda/include/crt"
-    set_up build
-    assert_success
+    sets_up build
     assert_output --partial "$machine/root/opt/cuda/include (CUDART_VERSION 13000) cannot be"
     assert_output --partial "Fetching"
 }
@@ -537,14 +529,12 @@ esac'
     local venv=$machine/copy/build/venv
     python
     stub patch ''
-    set_up docs
-    assert_success
+    sets_up docs
     assert_output "Fetching Sphinx and its theme from PyPI into build/venv."
     touch "$venv/mark"
     silent docs
     assert_file_exists "$venv/mark"
-    set_up PYTHON=312 docs
-    assert_success
+    sets_up PYTHON=312 docs
     assert_line --index 0 \
         "build/venv was made for another Python, machine or folder. It is made again."
     assert_line --index 1 "Fetching Sphinx and its theme from PyPI into build/venv."
@@ -579,8 +569,7 @@ there. Name another one, or unset TMPDIR."
 there, or name another folder in TMPDIR."
     # What a file system does not report it does not limit.
     stub stat 'echo "0 0 4096"'
-    set_up build
-    assert_success
+    sets_up build
     rm -r "$copy/build"
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
     run bwrap --dev-bind / / --ro-bind "$copy" "$copy" env -i PATH="$bin" \
@@ -625,8 +614,7 @@ there, or name another folder in TMPDIR."
 }
 
 @test "the backend: what is there decides, BACKEND overrides, and the reason is printed" {
-    set_up backend
-    assert_success
+    sets_up backend
     assert_output --partial "simulator (no nvcc was found"
     stub nvcc ''
     set_up backend
@@ -652,8 +640,7 @@ there, or name another folder in TMPDIR."
     chmod +x "$machine/kit/bin/nvcc"
     fails "libcudart.so was not found" CUDA_HOME="$machine/kit" gpu
     touch "$machine/kit/lib64/libcudart.so"
-    set_up CUDA_HOME="$machine/kit" gpu
-    assert_success
+    sets_up CUDA_HOME="$machine/kit" gpu
     assert_equal "$(cat "$machine/copy/build/gpu/nvcc")" "$machine/kit/bin/nvcc"
     assert_equal "$(realpath "$machine/copy/build/gpu/lib")" "$machine/kit/lib64"
     toolkit "$machine/old" 12010
