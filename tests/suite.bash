@@ -132,6 +132,12 @@ as_typed() {
     env "${words[@]}" 3>&- 4>&-
 }
 
+# accepted COMMAND [ARGUMENT...]: as a person types it, it ends well
+accepted() {
+    run as_typed "$@"
+    assert_success
+}
+
 # refused WORDS COMMAND [ARGUMENT...]: as a person types it, it ends with status 2, with these words
 refused() {
     run as_typed "${@:2}"

@@ -290,15 +290,13 @@ def setup(app):
     for event in "env-before-read-docs", "source-read", "doctree-resolved":
         app.connect(event, wait)
 END
-    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
-    assert_success
+    accepted "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     for line in "compiling the programs of the pages, 1 of 3 are there" \
         {reading,writing}" page "{1,2,3}" of 3"; do
         assert_line --regexp "^  [0-9]+ seconds: $line\$"
     done
     sed -i 's/EVERY = .*/EVERY = 600/; /app.connect/s/wait/lambda *_: None/' conf.py
-    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -E -c . docs html
-    assert_success
+    accepted "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -E -c . docs html
     assert_output ""
 }
 
@@ -364,8 +362,7 @@ print(runs.made('starters/$lesson'))"
     cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
     find docs -name '*.rst' -delete # one page is enough
     printf '%s\n' Book ==== '' ".. source:: lessons/$lesson" >docs/index.rst
-    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . docs html
-    assert_success
+    accepted "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . docs html
     for page in index listings/lessons/$lesson; do
         run text_of html/$page.html
         assert_output --regexp 'YOUR WORK'

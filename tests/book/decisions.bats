@@ -8,7 +8,6 @@ setup_file() { know_compiler; }
 
 # bats test_tags=long
 @test "a solution without one of the student's calls fails its check" {
-    run as_typed xargs -P "$(nproc)" -n 1 python3 -SB tests/book/without_call.py <<<"$(lessons)"
-    assert_success
+    accepted xargs -P "$(nproc)" -n 1 python3 -SB tests/book/without_call.py <<<"$(lessons)"
     assert_output ""
 }

@@ -24,8 +24,7 @@ stub() {
 
 @test "make help names every command of the Makefile on one screen" {
     local command
-    run as_typed make help
-    assert_success
+    accepted make help
     [ "${#lines[@]}" -le 24 ]
     assert_equal "$(awk 'length > 80' <<<"$output")" ""
     # shellcheck disable=SC2013  # words
@@ -53,19 +52,12 @@ stub() {
 # bats test_tags=long
 @test "DEBUG=1 builds a lesson and the simulated device for a debugger" {
     [ -n "$(type -P gdb)" ] || skip "no gdb here: apt-get install gdb"
-    run as_typed make solution-06 DEBUG=1 BACKEND=simulator
-    assert_success
+    accepted make solution-06 DEBUG=1 BACKEND=simulator
     run gdb -q -batch -ex "set breakpoint pending on" -ex "break pool_allocate" -ex run \
         -ex "frame function do_cudaMallocFromPoolAsync" -ex "print bytes" \
         build/simulator-debug/solutions/06_trim
     assert_line --regexp '^Breakpoint 1, pool_allocate .* at simulator/mem/pool\.c:[0-9]+$'
     assert_line --regexp '^\$1 = [1-9][0-9]+$'
-}
-
-@test "make list: the solutions, in order" {
-    run as_typed make list
-    assert_success
-    assert_output "$(basename -s .c solutions/[0-9][0-9]_*.c | sort)"
 }
 
 @test "a lesson that does not exist: the list of lessons" {
@@ -96,11 +88,9 @@ stub() {
         assert_output --partial "${words#*:}"
         refute_line --partial 08_stream_order
     done
-    run as_typed make list WIDTH=80 CC=gcc PROGRAM="a b"
-    assert_success
+    accepted make list WIDTH=80 CC=gcc PROGRAM="a b"
     # A value of several words, of which one looks like a variable.
-    run as_typed make list FLAGS="-Iinclude -DSEED=41 -DOUT" ARGS=$'8 FILES=3\tstudents=2'
-    assert_success
+    accepted make list FLAGS="-Iinclude -DSEED=41 -DOUT" ARGS=$'8 FILES=3\tstudents=2'
 }
 
 @test "a word that is empty, or that the command does not take, is refused; so is a path alone" {
@@ -139,8 +129,7 @@ stub() {
 }
 
 @test "a language that the machine lacks costs no line" {
-    run as_typed LC_ALL=xx_YY.UTF-8 make list
-    assert_success
+    accepted LC_ALL=xx_YY.UTF-8 make list
     assert_line --index 0 "$(first)"
     refute_output --partial setlocale
 }
@@ -160,15 +149,13 @@ stub() {
 }
 
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
-    run as_typed make -j4 run
-    assert_success
+    accepted make -j4 run
     assert_line --index 0 --regexp '^Backend: simulator \((no nvcc|neither nvidia-smi) .*\)$'
     assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
 }
 
 @test "make run goes on behind a lesson that this machine cannot run, and says why" {
-    run as_typed SIM_DEVICES=1 make run
-    assert_success
+    accepted SIM_DEVICES=1 make run
     assert_line --regexp '^skipped: '
 }
 
@@ -176,8 +163,7 @@ stub() {
     local lesson number
     lesson=$(first)
     number=${lesson%%_*}
-    run as_typed make "solution-$number" BACKEND=simulator
-    assert_success
+    accepted make "solution-$number" BACKEND=simulator
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
     assert_equal "$(as_typed make "solution-${number#0}" BACKEND=simulator)" "$output"
@@ -194,12 +180,9 @@ stub() {
     lesson=$(first)
     number=${lesson%%_*}
     printf '#include <stdio.h>\nint main(void) { puts("my own"); }\n' >"$mine"
-    run as_typed make "$number" FILE="$mine"
-    assert_success
+    accepted make "$number" FILE="$mine"
     assert_line "my own"
-    run as_typed make "check-$number" FILE="$mine"
-    assert_failure
-    assert_line "        See it yourself: make $number FILE=$mine"
+    refused "        See it yourself: make $number FILE=$mine" make "check-$number" FILE="$mine"
     cp "solutions/$lesson.c" build/mine.c
     run as_typed make "$number" FILE=build/mine.c BACKEND=simulator
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
@@ -228,11 +211,9 @@ int main()
     CHECK(cudaFree(data));
 }
 C
-    run as_typed make "$number" FILE="$mine.cu" BACKEND=simulator
-    assert_success
+    accepted make "$number" FILE="$mine.cu" BACKEND=simulator
     assert_line "in CUDA C++: 42"
-    run as_typed make "$number" FILE="$mine.c" BACKEND=simulator
-    assert_success
+    accepted make "$number" FILE="$mine.c" BACKEND=simulator
     assert_line "in C"
     run as_typed OPEN= make "picture-$number" FILE="$mine.cu"
     assert_line --partial "build/pictures/mine.html"
@@ -269,14 +250,11 @@ int main(int argc, char **argv)
 C
     printf '%s\n' '#include <math.h>' 'double half(int x) { return sqrt(x * x) / 2; }' \
         >"$folder/half.c"
-    run as_typed make mine FILE="$folder/main.c $folder/half.c" ARGS=quiet \
+    accepted make mine FILE="$folder/main.c $folder/half.c" ARGS=quiet \
         FLAGS="-I $folder/include -lm"
-    assert_success
     assert_line "quiet 1.5"
-    run as_typed make mine FILE="$folder/main.c $folder/half.c" ARGS=race \
+    refused "race 1.5" make mine FILE="$folder/main.c $folder/half.c" ARGS=race \
         FLAGS="-I$folder/include"
-    assert_failure
-    assert_line "race 1.5"
     assert_line --partial "hazard: unordered writes"
     refute_line --partial "Compiler: "
     # What was built is taken as it is.
@@ -306,8 +284,7 @@ C
         '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
         '.. dropdown:: Hint 2' '' '   .. code-block:: c' '' '      if (a)' '          b();' '' \
         'Check' ----- >docs/08_stream_order.rst
-    run as_typed make hint-08
-    assert_success
+    accepted make hint-08
     assert_output "Hint 1 of 2 for lesson 08:
     lessons/kernels.h has \`launch_add\`, for the order, and see a page
     (https://example.org).
@@ -320,14 +297,12 @@ One hint is left: make hint-08"
        if (a)
            b();
 This was the last hint."
-    run as_typed make hint-8
-    assert_success
+    accepted make hint-8
     assert_line --partial "you have seen all of them. make hint-08 HINTS=0 begins again."
     run as_typed make hint-08 HINTS=0
     assert_line "Hint 1 of 2 for lesson 08:"
     refused "HINTS=all: give the number" make hint-08 HINTS=all
-    run as_typed make check-08 FILE=solutions/08_stream_order.c
-    assert_success
+    accepted make check-08 FILE=solutions/08_stream_order.c
     run as_typed make hint-08
     assert_line "Hint 1 of 2 for lesson 08:"
 }
@@ -398,13 +373,11 @@ This was the last hint."
     workbook_copy "$copy"
     cd "$copy" || return 1
     rm build/simulator/objects/api/call.o
-    run as_typed make LTO=-fno-lto solution-08
-    assert_success
+    accepted make LTO=-fno-lto solution-08
     run as_typed make 08
     assert_failure
     assert_output --regexp ' \(lessons/08_stream_order\.c:[0-9]+\)'
-    run as_typed make check-14 FILE=solutions/14_peer_access.c
-    assert_success
+    accepted make check-14 FILE=solutions/14_peer_access.c
     mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
     cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
     refused "The path of this folder has the character \" in it: $PWD. Rename" make 08
@@ -432,9 +405,8 @@ This was the last hint."
     local home=$BATS_TEST_TMPDIR/home
     mkdir -p "$home" "$BATS_TEST_TMPDIR/class/ada"
     cp "solutions/$(first).c" "$BATS_TEST_TMPDIR/class/ada"
-    run as_typed HOME="$home" XDG_CACHE_HOME='' XDG_CONFIG_HOME='' CLASS="$BATS_TEST_TMPDIR/class" \
+    accepted HOME="$home" XDG_CACHE_HOME='' XDG_CONFIG_HOME='' CLASS="$BATS_TEST_TMPDIR/class" \
         OUT="$BATS_TEST_TMPDIR/out" ONLY="$(first)" make grade-class
-    assert_success
     run find "$home" -mindepth 1
     assert_output ""
 }
@@ -472,13 +444,10 @@ END
 @test "who types make in lessons has the same commands, and FILE= is named from there" {
     local list
     list=$(as_typed make list)
-    run as_typed make -C lessons --no-print-directory list
-    assert_success
+    accepted make -C lessons --no-print-directory list
     assert_output "$list"
     refused "FILE=$ROOT/lessons/none.c: there is no such file" make -C lessons check-01 FILE=none.c
-    run as_typed make -C lessons no-such
-    assert_failure
-    assert_line "make no-such: there is no such command or file."
+    refused "make no-such: there is no such command or file." make -C lessons no-such
 }
 
 @test "the first build says what it does, the next one nothing" {
@@ -512,12 +481,10 @@ stuck_make() {
 @test "two makes at once in a fresh copy both end well" {
     local stuck first
     stuck_make
-    run as_typed make CC=./compiler simulator
-    assert_success
+    accepted make CC=./compiler simulator
     touch "$BATS_TEST_TMPDIR/half.go"
     wait "$first" || miss "The first make failed:" "$(<first)"
-    run as_typed make CC=./compiler simulator
-    assert_success
+    accepted make CC=./compiler simulator
     assert_output ""
 }
 
@@ -559,8 +526,7 @@ END
     stuck_make
     kill -KILL -- "-$stuck"
     wait "$first" || true
-    run as_typed make CC=./compiler simulator
-    assert_success
+    accepted make CC=./compiler simulator
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
@@ -582,21 +548,18 @@ END
     assert_line --index 0 "Backend: gpu (a GPU and nvcc were found)"
     assert_line --regexp "^cudaError(InsufficientDriver|NoDevice): .*\
  BACKEND=simulator runs this without a GPU\.$"
-    run as_typed make solution-01 BACKEND=simulator
-    assert_success
+    accepted make solution-01 BACKEND=simulator
 }
 
 @test "make scale, in the optimized build: a row with its figures, and one in which a call fails" {
-    run as_typed make scale ARGS="20 events"
-    assert_success
+    accepted make scale ARGS="20 events"
     # Its kernels run on processors with and without AVX2.
     make -s RELEASE=1 simulator
     [ "$(uname -m)" != x86_64 ] ||
         assert_equal 2 "$(nm build/release/libptx.so | grep -cE ' run_add_f32\.(arch_|default)')"
     assert_line --regexp '^[ *] events: make, record, wait +1000( +[0-9.]+){8}$'
     refute_line --regexp '^[ *] loop'
-    run as_typed SIM_FAIL=cudaEventCreateWithFlags:2000 make scale ARGS="20 events"
-    assert_success
+    accepted SIM_FAIL=cudaEventCreateWithFlags:2000 make scale ARGS="20 events"
     assert_line --regexp '^\* events: .* 1000 +[0-9.]+ +- +- .* cudaErrorMemoryAllocation in line'
 }
 
@@ -606,8 +569,7 @@ END
     printf '%s\n' '#!/bin/bash' '[[ $* == *-flto* && $* != *" -c "* ]] || exec gcc "$@"' 'exit 1' \
         >"$BATS_TEST_TMPDIR/without-plugin"
     chmod +x "$BATS_TEST_TMPDIR/without-plugin"
-    run as_typed CC="$BATS_TEST_TMPDIR/without-plugin" make -n RELEASE=1 simulator
-    assert_success
+    accepted CC="$BATS_TEST_TMPDIR/without-plugin" make -n RELEASE=1 simulator
     refute_output --partial "-flto"
 }
 
@@ -648,8 +610,7 @@ END
     [ "$users" -gt 2 ]
     touch mark
     touch "$header"
-    run as_typed make CC=./compiler simulator
-    assert_success
+    accepted make CC=./compiler simulator
     assert_output ""
     assert_equal "$(find build/simulator/objects -name '*.o' -newer mark | wc -l)" "$users"
     is_new build/simulator/libcudart.so.13
@@ -658,11 +619,9 @@ END
 @test "with everything present, nothing is fetched or installed" {
     rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
     stub apt-get sudo pip pip3 curl wget
-    run as_typed make run
-    assert_success
-    run as_typed make "check-$(first | cut -c 1-2)" \
+    accepted make run
+    accepted make "check-$(first | cut -c 1-2)" \
         FILE="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
-    assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
 
