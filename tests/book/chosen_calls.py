@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Chooses calls of a small journal by function and line, for tests/book/pictures.bats."""
+"""Chooses calls of a small journal by function and line, for tests/book/pictures.bats. Prints what
+is not as expected."""
 
 import sys
 from pathlib import Path
@@ -31,35 +32,30 @@ WAIT = "cudaStreamSynchronize(stream[1])"
 RUN = calls("cudaMallocAsync(", UP, ADD, UP, ADD, WAIT, UP, ADD, WAIT, "cudaFreeAsync(device")
 
 
-def attempt(words, **options):
-    try:
-        print(f"{words}: {sorted(chosen.choose(RUN, **options))}")
-    except ValueError as error:
-        print(f"{words}: {error}")
+def no_line(words):
+    return f'no call up to the answer stands on a line of process with "{words}"'
 
 
-attempt("function", from_="process")
-attempt("second run", from_="process 2")
-attempt("third run", from_="process 3")
-attempt("line", from_="process: launch_add", to="process: cudaStreamSynchronize(stream[1])")
-attempt("two lines", from_="process: cudaMemcpyAsync")
-attempt("no function", from_="no_such")
-attempt("no form", from_="process, 2")
-
-
-def last(words, number):
-    try:
-        print(f"{words} up to {number}: {chosen.last_call(RUN, words, number)}")
-    except ValueError as error:
-        print(f"{words} up to {number}: {error}")
-
-
-last("process: launch_add", 10)
-last("process: launch_add", 4)
-last("process", 9)
-last("process", 6)
-last("process: cudaFree", 10)
-last("process: launch_add", 2)
+TWO_LINES = '"cudaMemcpyAsync" is on 2 lines of process, and not on one'
+NO_FORM = '"process, 2" is not FUNCTION, FUNCTION RUN or either with ": TEXT"'
+# What is asked, and what is chosen, or the words of the error.
+CHOSEN = [
+    (("process",), {2, 3, 4, 5, 6}),
+    (("process 2",), {7, 8, 9}),
+    (("process 3",), "process runs 2 times, and not 3 times"),
+    (("process: launch_add", "process: cudaStreamSynchronize(stream[1])"), {3, 4, 5, 6}),
+    (("process: cudaMemcpyAsync",), TWO_LINES),
+    (("no_such",), "no call stands in no_such"),
+    (("process, 2",), NO_FORM),
+]
+LAST = [
+    (("process: launch_add", 10), 8),
+    (("process: launch_add", 4), 3),
+    (("process", 9), 7),
+    (("process", 6), 2),
+    (("process: cudaFree", 10), no_line("cudaFree")),
+    (("process: launch_add", 2), no_line("launch_add")),
+]
 
 SUCCESS = {"result": "cudaSuccess", "pool": 2, "stream": 1}
 FIGURES = [
@@ -71,8 +67,26 @@ JOURNAL = [
     {"n": number, "number": number, "reserved": 32 * MIB, **SUCCESS, **line}
     for number, line in enumerate(FIGURES, 1)
 ]
-for shown in (("cudaMallocAsync", "cudaMemPoolDestroy"), ("cudaMallocAsync", "cudaFreeAsync")):
-    try:
-        print(len(memory_picture.read(JOURNAL, shown)[0].moments), "columns")
-    except ValueError as error:
-        print(error)
+HIDDEN = "cudaFreeAsync (line ?) changes pool 2, and has no column"
+SHOWN = [
+    ((("cudaMallocAsync", "cudaMemPoolDestroy"),), HIDDEN),
+    ((("cudaMallocAsync", "cudaFreeAsync"),), 2),
+]
+
+
+def columns(shown):
+    return len(memory_picture.read(JOURNAL, shown)[0].moments)
+
+
+for ask, rows in (
+    (lambda *words: chosen.choose(RUN, *words), CHOSEN),
+    (lambda *words: chosen.last_call(RUN, *words), LAST),
+    (columns, SHOWN),
+):
+    for words, expected in rows:
+        try:
+            found = ask(*words)
+        except ValueError as error:
+            found = str(error)
+        if found != expected:
+            print(f"{words}: {found}, and not {expected}")

@@ -138,24 +138,7 @@ PYTHON
 
 @test "calls are chosen by function and line; a hidden call that changes a figure is an error" {
     run python tests/book/chosen_calls.py
-    assert_success
-    assert_line "function: [2, 3, 4, 5, 6]"
-    assert_line "second run: [7, 8, 9]"
-    assert_line "third run: process runs 2 times, and not 3 times"
-    assert_line "line: [3, 4, 5, 6]"
-    assert_line 'two lines: "cudaMemcpyAsync" is on 2 lines of process, and not on one'
-    assert_line "no function: no call stands in no_such"
-    assert_line 'no form: "process, 2" is not FUNCTION, FUNCTION RUN or either with ": TEXT"'
-    assert_line "process: launch_add up to 10: 8"
-    assert_line "process: launch_add up to 4: 3"
-    assert_line "process up to 9: 7"
-    assert_line "process up to 6: 2"
-    for words in "cudaFree up to 10" "launch_add up to 2"; do
-        assert_line "process: $words: no call up to the answer stands on a line of process with \
-\"${words%% *}\""
-    done
-    assert_line "cudaFreeAsync (line ?) changes pool 2, and has no column"
-    assert_line "2 columns"
+    assert_output ""
 }
 
 @test "a text that lies on another one, or leaves its picture, is an error" {
@@ -194,8 +177,7 @@ print(drawings.DRAWINGS["devices"].table())'
 }
 
 @test "make picture-08 draws a program that is reported, with the missing edges in red" {
-    run as_typed OPEN= make picture-08
-    assert_success
+    accepted OPEN= make picture-08
     assert_line --regexp '^hazard: '
     assert_line "Open: $PWD/build/pictures/08_stream_order.html"
     run cat build/pictures/08_stream_order.html
@@ -209,16 +191,14 @@ print(drawings.DRAWINGS["devices"].table())'
 }
 
 @test "make picture-08 FILE=solutions/08_stream_order.c: the events' arrows, and nothing red" {
-    run as_typed OPEN= make picture-08 FILE=solutions/08_stream_order.c
-    assert_success
+    accepted OPEN= make picture-08 FILE=solutions/08_stream_order.c
     run cat build/pictures/08_stream_order.html
     assert_output --partial 'class="event"'
     refute_output --partial 'class="missing"'
 }
 
 @test "make picture-16 draws both processes" {
-    run as_typed OPEN= make picture-16 FILE=solutions/16_ipc_pool.c
-    assert_success
+    accepted OPEN= make picture-16 FILE=solutions/16_ipc_pool.c
     run cat build/pictures/16_ipc_pool.html
     assert_output --partial "Stream order, process 1"
     assert_output --partial "Stream order, process 2"
@@ -233,8 +213,7 @@ print(drawings.DRAWINGS["devices"].table())'
 
 @test "make trace-10 writes what Chrome's trace format requires" {
     local trace=build/pictures/10_reuse_events.json journal=build/pictures/10_reuse_events.jsonl
-    run as_typed make trace-10 FILE=solutions/10_reuse_events.c
-    assert_success
+    accepted make trace-10 FILE=solutions/10_reuse_events.c
     assert_output --partial "$PWD/$trace"
     run jq -r '
         def need(what; test): if test then empty else what end;
