@@ -42,9 +42,7 @@
 
     let loading = null;
     function load() {
-        loading = loading || workbook.load(script).then(() => Array.from(
-            { length: Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1)) },
-            () => Object.create(simulatedDevice, { apart: { value: null, writable: true } })));
+        loading = loading || workbook.load(script).then(workbook.devices);
         loading.catch(() => { loading = null; });
         return loading;
     }

@@ -43,16 +43,6 @@
 
     const middle = (y, words, kind) => text(64, y, words, kind, "middle");
 
-    // The path of a box with lines that rise from left to right, as in every picture of a pool.
-    function hatched(x, y, width, height) {
-        let path = `M${x} ${y}h${width}v${height}h${-width}z`;
-        for (let along = 8; along < width + height; along += 8) {
-            path += `M${x + Math.max(0, along - height)} ${y + Math.min(along, height)}`;
-            path += `L${x + Math.min(along, width)} ${y + Math.max(0, along - width)}`;
-        }
-        return path;
-    }
-
     function draw() {
         const [threshold, , kept] = rows[at];
         const has = phase === 3 ? kept : SIZE;
@@ -69,7 +59,9 @@
         if (phase < 2)
             parts.push(`<rect class="used" x="37" y="${top}" width="54" height="${high}"/>`,
                 middle(yOf(64) + 4, "128", "on"));
-        else if (phase === 2) parts.push(`<path class="freed" d="${hatched(37, top, 54, high)}"/>`);
+        else if (phase === 2)
+            parts.push(`<path class="freed" transform="translate(37 ${top})" ` +
+                `d="${workbook.hatched(54, high, 8)}"/>`);
         else if (kept < SIZE)
             parts.push(middle(yOf((kept + SIZE) / 2) - 2, `↑ ${SIZE - kept}`, "back"));
         if (phase === 3 && kept) parts.push(middle(yOf(kept / 2) + 4, `${kept} kept`));

@@ -71,9 +71,7 @@
         const all = async () => {
             loading ||= Promise.all(JSON.parse(box.dataset.scripts).map(workbook.load));
             await loading;
-            const most = Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
-            const devices = Array.from({ length: most }, () =>
-                Object.create(simulatedDevice, { apart: { value: null, writable: true } }));
+            const devices = workbook.devices();
             await Promise.all(devices.map(runOn));
             for (const device of devices) device.apart?.thread.terminate();
             say.textContent = right === DAYS ? `On all ${DAYS} days its numbers are right.`

@@ -38,7 +38,7 @@
 "use strict";
 
 const runView = (() => {
-    const { element } = workbook;
+    const { element, hatched } = workbook;
     const MIB = 2 ** 20;
     const SEGMENT = 32 * MIB;
     const WIDTH = 320; // of a picture, at least
@@ -160,16 +160,6 @@ const runView = (() => {
     }
 
     // ---- the pool ----
-
-    // The path of a box with lines that rise from left to right: svg.py, Canvas.hatched.
-    function hatched(width, height) {
-        let path = `M0 0h${width}v${height}h${-width}z`;
-        for (let along = 7; along < width + height; along += 7) {
-            path += `M${Math.max(0, along - height)} ${Math.min(along, height)}`;
-            path += `L${Math.min(along, width)} ${Math.max(0, along - width)}`;
-        }
-        return path;
-    }
 
     const raised = (limit) => Math.ceil(limit / SEGMENT);
     const isOnScale = (run, pool, edge) => edge <= (run.tops[pool] + 3) * SEGMENT;

@@ -30,6 +30,21 @@ const workbook = {
         document.head.append(workbook.element("script", { src, onload: done, onerror }));
     }),
 
+    // The path of a box with lines that rise from left to right: svg.py, Canvas.hatched.
+    hatched(width, height, apart = 7) {
+        let path = `M0 0h${width}v${height}h${-width}z`;
+        for (let along = apart; along < width + height; along += apart) {
+            path += `M${Math.max(0, along - height)} ${Math.min(along, height)}`;
+            path += `L${Math.min(along, width)} ${Math.max(0, along - width)}`;
+        }
+        return path;
+    },
+
+    // The simulated device, once for each of a few threads.
+    devices: () => Array.from(
+        { length: Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1)) },
+        () => Object.create(simulatedDevice, { apart: { value: null, writable: true } })),
+
     // What the browser keeps under a name. One without storage keeps it as long as the page.
     kept(key) {
         try {
