@@ -12,6 +12,7 @@ in that header: it belongs to no function of the program.
     pool          from the creation of the pool with that number to its destruction
 """
 
+import operator
 import re
 from functools import cache
 
@@ -111,6 +112,18 @@ def last_call(journal, words, number):
     return own[-1]["number"]
 
 
+def places(calls, bound, is_in, words):
+    """The places in `calls` of the function's own calls; with a text those whose lines are in."""
+    function, run, text = bound
+    own = run_of(calls, function, run)
+    if text:
+        line = line_with(calls[own[0]]["file"], function, text)
+        own = [at for at in own if is_in(calls[at]["line"], line)]
+        if not own:
+            raise ValueError(f"{function} calls nothing {words}")
+    return own
+
+
 def choose(journal, from_="", to="", pool=None):
     """The numbers of the chosen calls."""
     calls = calls_of(journal)
@@ -120,27 +133,11 @@ def choose(journal, from_="", to="", pool=None):
         if not own:
             raise ValueError(f"no call is about pool {pool}")
         begin, end = own[0], own[-1] + 1
-    file = next((line["file"] for line in calls if function_of(line)), "")
     if from_:
-        function, run, text = place(from_)
-        own = run_of(calls, function, run)
-        begin = own[0]
-        if text:
-            line = line_with(file, function, text)
-            own = [at for at in own if calls[at]["line"] >= line]
-            if not own:
-                raise ValueError(f"{function} calls nothing from that line on")
-            begin = own[0]
+        begin = places(calls, place(from_), operator.ge, "from that line on")[0]
     if from_ or to:
-        function, run, text = place(to) if to else (*place(from_)[:2], None)
-        own = run_of(calls, function, run)
-        end = own[-1] + 1
-        if text:
-            line = line_with(file, function, text)
-            own = [at for at in own if calls[at]["line"] <= line]
-            if not own:
-                raise ValueError(f"{function} calls nothing up to that line")
-            end = own[-1] + 1
+        bound = place(to) if to else (*place(from_)[:2], None)
+        end = places(calls, bound, operator.le, "up to that line")[-1] + 1
     chosen = {line["number"] for line in calls[begin:end]}
     if not chosen:
         raise ValueError("no call is chosen")

@@ -17,10 +17,8 @@
 
 import re
 
-from docutils.parsers.rst import directives
-
 from . import manifest
-from .page import BookDirective, block, indent, list_table
+from .page import BookDirective, block, indent, list_table, texts
 from .runs import ROOT, BookError, run_program
 
 MANIFEST = "tests/lessons/clinic/manifest.ini"
@@ -40,10 +38,7 @@ def part_of(case):
 
 
 class ClinicCase(BookDirective):
-    option_spec = {
-        "project": directives.unchanged_required,
-        "symptom": directives.unchanged_required,
-    }
+    option_spec = texts("project", "symptom")
 
     def run(self):
         case = self.arguments[0]

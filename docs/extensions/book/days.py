@@ -13,7 +13,6 @@ checker which pairs are unordered.
 import hashlib
 import json
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 
@@ -22,7 +21,16 @@ from docutils import nodes
 from . import simulated_device
 from .live import with_checksum
 from .page import BookDirective, in_html, row, table
-from .runs import LIBRARY, ROOT, VARIANTS, BookError, compile_program, run_program, variables_of
+from .runs import (
+    LIBRARY,
+    ROOT,
+    VARIANTS,
+    BookError,
+    compile_program,
+    outcome,
+    run_program,
+    variables_of,
+)
 
 DAYS = 300
 LOADS = (0, 1, 2, 4, 8)  # kernels of others before each step
@@ -48,11 +56,9 @@ SHOWN = (LOADS[0], LOADS[-1])  # and the columns
 def day(program, number, load, arrows):
     """The number that the program prints on that day. Its status says whether that is 42, and
     whether the checker has reported something: both are known here."""
-    done = subprocess.run(
+    done = outcome(
         [ROOT / "build/simulator" / program, str(load), *arrows],
         env={**variables_of(()), "SIM_SCHEDULE": f"random:{number}"},
-        capture_output=True,
-        text=True,
         timeout=600,
     )
     if not done.stdout.strip().isdigit():

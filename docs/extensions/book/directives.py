@@ -9,35 +9,19 @@ file of the kind's class describes its arguments and options:
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from .clinic import ClinicCase, ClinicDesk, ClinicRepair, ClinicReport, ClinicTable
-from .days import Days
-from .dial import ThresholdDial
-from .evidence import Evidence
-from .live import PoolBench, RunHere
-from .pictures import DrawnPicture, MemoryPicture, OrderPicture, PicturePair
-from .predict import Predict, PredictAnswers, UntilAnswered
-from .programs import (
-    CommandRun,
-    Excerpt,
-    JournalRun,
-    ProgramRun,
-    RecordedTables,
-    Snippet,
-    Solution,
-    SolutionDifference,
-)
-from .recording import Documented, NotesSummary, Recording
-from .sources import ProgramSource, WholeProgram
-from .stepper import StageAt, Stepper
-from .tables import (
-    CallIndex,
-    CallTable,
-    DoneWhen,
-    Entries,
-    HazardKinds,
-    LessonsTable,
-    Rows,
-    RulesOf,
+from . import (
+    clinic,
+    days,
+    dial,
+    evidence,
+    live,
+    pictures,
+    predict,
+    programs,
+    recording,
+    sources,
+    stepper,
+    tables,
 )
 
 
@@ -97,43 +81,50 @@ def with_kinds(**kinds):
 
 
 DIRECTIVES = {
-    "run": with_kinds(plain=ProgramRun, journal=JournalRun, **{"$": CommandRun}),
+    "run": with_kinds(
+        plain=programs.ProgramRun, journal=programs.JournalRun, **{"$": programs.CommandRun}
+    ),
     "source": with_kinds(
-        plain=ProgramSource,
-        whole=WholeProgram,
-        lines=Snippet,
-        difference=SolutionDifference,
-        solution=Solution,
+        plain=sources.ProgramSource,
+        whole=sources.WholeProgram,
+        lines=programs.Snippet,
+        difference=programs.SolutionDifference,
+        solution=programs.Solution,
     ),
-    "literalinclude": Excerpt,
+    "literalinclude": programs.Excerpt,
     "picture": with_kinds(
-        memory=MemoryPicture,
-        order=OrderPicture,
-        drawing=DrawnPicture,
-        pair=PicturePair,
+        memory=pictures.MemoryPicture,
+        order=pictures.OrderPicture,
+        drawing=pictures.DrawnPicture,
+        pair=pictures.PicturePair,
     ),
-    "stepper": Stepper,
-    "stage": StageAt,
-    "predict": Predict,
-    "until-answered": UntilAnswered,
-    "predict-answers": PredictAnswers,
-    "evidence": Evidence,
-    "documented": Documented,
-    "recorded": with_kinds(plain=Recording, tables=RecordedTables),
-    "done-when": DoneWhen,
-    "rows": Rows,
+    "stepper": stepper.Stepper,
+    "stage": stepper.StageAt,
+    "predict": predict.Predict,
+    "until-answered": predict.UntilAnswered,
+    "predict-answers": predict.PredictAnswers,
+    "evidence": evidence.Evidence,
+    "documented": recording.Documented,
+    "recorded": with_kinds(plain=recording.Recording, tables=programs.RecordedTables),
+    "done-when": tables.DoneWhen,
+    "rows": tables.Rows,
     "collected": with_kinds(
-        lessons=LessonsTable,
-        rules=RulesOf,
-        calls=CallTable,
-        index=CallIndex,
-        hazards=HazardKinds,
-        cases=ClinicTable,
-        entries=Entries,
-        notes=NotesSummary,
+        lessons=tables.LessonsTable,
+        rules=tables.RulesOf,
+        calls=tables.CallTable,
+        index=tables.CallIndex,
+        hazards=tables.HazardKinds,
+        cases=clinic.ClinicTable,
+        entries=tables.Entries,
+        notes=recording.NotesSummary,
     ),
     "clinic": with_kinds(
-        case=ClinicCase, desk=ClinicDesk, report=ClinicReport, repair=ClinicRepair
+        case=clinic.ClinicCase,
+        desk=clinic.ClinicDesk,
+        report=clinic.ClinicReport,
+        repair=clinic.ClinicRepair,
     ),
-    "bench": with_kinds(pool=PoolBench, lesson=RunHere, days=Days, dial=ThresholdDial),
+    "bench": with_kinds(
+        pool=live.PoolBench, lesson=live.RunHere, days=days.Days, dial=dial.ThresholdDial
+    ),
 }

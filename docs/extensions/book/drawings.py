@@ -45,6 +45,12 @@ def recorded(lesson):
     return file.read_text(encoding="utf-8").splitlines()
 
 
+def recorded_rows(lesson, first, cells):
+    """The rows of a recorded table that begin with one of these words and have so many cells."""
+    rows = (re.split(r"  +", line.strip()) for line in recorded(lesson))
+    return [row for row in rows if row[0] in first and len(row) == cells]
+
+
 def node(canvas, x, y, width, words, kind="work", style="", high=0, room=8):
     """A box with words in its middle; returns the y below it."""
     lines = [line for part in words.split("\n") for line in svg.wrapped(part, width - 10, style)]
@@ -322,16 +328,7 @@ def edges(canvas):
 
 def accesses():
     """(access, current, use, result of the call, result in GPU 1's stream), as recorded."""
-    found = []
-    for line in recorded("14_peer_access"):
-        cells = re.split(r"  +", line.strip())
-        if cells[0] in ("none", "all") and len(cells) == 6:
-            found.append(cells[:5])
-    return found
-
-
-def allowed(cells):
-    return cells[3] == cells[4] == "cudaSuccess"
+    return [cells[:5] for cells in recorded_rows("14_peer_access", ("none", "all"), 6)]
 
 
 def two_gpus(canvas, wide, high, kind="GPU"):
@@ -403,7 +400,7 @@ def devices(canvas):
             row = cells.get((use, access))
             if row is None:
                 canvas.text(x, y, "not tried")
-            elif allowed(row):
+            elif row[3] == row[4] == "cudaSuccess":
                 canvas.text(x, y, "✓ works", "good")
             else:
                 words = "✗ faults" if row[3] == "cudaSuccess" else "✗ denied"
@@ -700,12 +697,7 @@ def graph_nodes(canvas):
 
 def locations():
     """The recorded rows: memory, default pool, type, reserved, used, access, memset."""
-    found = []
-    for line in recorded("19_other_locations"):
-        cells = re.split(r"  +", line.strip())
-        if cells[0] in ("device", "host", "managed") and len(cells) == 7:
-            found.append(cells)
-    return found
+    return recorded_rows("19_other_locations", ("device", "host", "managed"), 7)
 
 
 @drawing(
@@ -1033,6 +1025,11 @@ def piece(canvas):
 # ---- the clinic ----
 
 
+def on_plate(canvas, middle, base, words, wide):
+    canvas.plate(middle - wide / 2, base - 13, wide, 17)
+    canvas.text(middle, base, words, "bad", "middle")
+
+
 @drawing(
     "fork",
     "The node that frees has no edge from the fills of the other branch",
@@ -1063,8 +1060,7 @@ def fork(canvas):
     canvas.arrow("event", (free[0], free[2]), (again[0], again[1]))
     canvas.arrow("event", (left + wide, 50), (right, 94))
     canvas.arrow("missing", (right, 118), (left + wide + 2, 180))
-    canvas.plate((left + wide + right) / 2 - 44, 138, 88, 17)
-    canvas.text((left + wide + right) / 2, 151, "✗ no edge", "bad", "middle")
+    on_plate(canvas, (left + wide + right) / 2, 151, "✗ no edge", 88)
     canvas.key(
         ("work s-1", "node of the first branch"),
         ("work s-2", "node of the forked branch"),
@@ -1088,14 +1084,13 @@ def short_lived(canvas):
     steps = ("create", "allocate", "destroy", "free")
     left = 64
     room = (canvas.width - left) / 4
-    for number, words in enumerate(steps):
-        x = left + room * (number + 0.5)
-        canvas.text(x, 14, words, "bold", "middle")
-        canvas.line("tick", (x, 22), (x, 100), behind=True)
 
     def at(number):
         return left + room * (number + 0.5)
 
+    for number, words in enumerate(steps):
+        canvas.text(at(number), 14, words, "bold", "middle")
+        canvas.line("tick", (at(number), 22), (at(number), 100), behind=True)
     canvas.text(0, 46, "stream")
     canvas.box("work s-1", at(0), 32, at(2) - at(0), 22, 3)
     canvas.text(0, 84, "array")
@@ -1129,8 +1124,7 @@ def no_access(canvas):
     canvas.arrow("event", (right + half / 2, 62), (right + half / 2, 96))
     canvas.text(right + half / 2 + 8, 84, "✓ its own", "good")
     canvas.arrow("missing", (right + 10, 54), (half - 8, 110))
-    canvas.plate((half + right) / 2 - 40, 68, 80, 17)
-    canvas.text((half + right) / 2, 81, "✗ denied" if half > 200 else "✗", "bad", "middle")
+    on_plate(canvas, (half + right) / 2, 81, "✗ denied" if half > 200 else "✗", 80)
     canvas.reach(156)
     canvas.key(
         ("segment", "memory"),

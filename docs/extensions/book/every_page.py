@@ -37,6 +37,7 @@ from sphinx.writers.html5 import HTML5Translator
 from sphinx_design.dropdown import dropdown_main
 from sphinx_design.shared import is_component
 
+from .page import shortened
 from .runs import ENVIRONMENT, ROOT
 from .sources import link_block
 
@@ -100,10 +101,7 @@ def description(doctree):
     paragraphs = doctree.findall(nodes.paragraph)
     own = (one for one in paragraphs if not isinstance(one.next_node(), nodes.emphasis))
     first = next(own, None)
-    words = " ".join(first.astext().split()) if first else ""
-    if len(words) <= DESCRIPTION_LENGTH:
-        return words
-    return words[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " ..."
+    return shortened(" ".join(first.astext().split()) if first else "", DESCRIPTION_LENGTH)
 
 
 def head(app, page, context, doctree):

@@ -14,9 +14,7 @@ rule has no evidence, ends the build: RulesOf in tables.py collects both.
 
 import re
 
-from docutils.parsers.rst import directives
-
-from .page import BookDirective
+from .page import BookDirective, texts
 
 SHOWN = {
     "documented": "*Documented:*",
@@ -36,7 +34,7 @@ LINK = {
 
 class Evidence(BookDirective):
     required_arguments = 0
-    option_spec = {name: directives.unchanged_required for name in SHOWN}
+    option_spec = texts(*SHOWN)
 
     def run(self):
         if not self.options:

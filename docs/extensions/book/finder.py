@@ -21,6 +21,7 @@ from sphinx.util import logging
 
 from . import calls, manifest
 from .domain import ERROR
+from .page import shortened, write_static
 from .runs import ROOT
 
 ASKED = ("question", "symptom", "what you see")
@@ -63,10 +64,6 @@ def text_of(node):
 def uncited(text):
     text = re.sub(r"\([^()]*\)", lambda found: CITED.sub("", found[0]), text)
     return re.sub(r" ?\((?:[,; ]|and)*\)", "", text)
-
-
-def shortened(text, length=150):
-    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " ..."
 
 
 # ---- anchors ----
@@ -318,13 +315,13 @@ def write_places(app, error):
         else:
             found.append([kind, name, shortened(sentence), address, more.strip(), *said])
     lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
-    write(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
+    write_static(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
     lines = ",\n".join(json.dumps(same, ensure_ascii=False) for same in synonyms())
-    write(app, "synonyms.js", f"window.workbookSame = [\n{lines}\n];\n")
+    write_static(app, "synonyms.js", f"window.workbookSame = [\n{lines}\n];\n")
     lines = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-    write(app, "texts.js", f"window.workbookTexts = {lines};\n")
+    write_static(app, "texts.js", f"window.workbookTexts = {lines};\n")
     pages = json.dumps(dict(summaries(app)), ensure_ascii=False, indent=0)
-    write(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
+    write_static(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
 
 
 def synonyms():
@@ -352,12 +349,6 @@ def summaries(app):
         ]
         words = " ".join(each for each in paragraphs[:4] if not each.startswith("About "))
         yield app.builder.get_target_uri(page), shortened(words, 200)
-
-
-def write(app, name, text):
-    file = app.outdir / "_static" / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
 
 
 def setup(app):

@@ -28,7 +28,7 @@ class HowFar:
         while not self.ended.wait(EVERY):
             print(f"  {time.monotonic() - began:.0f} seconds: {self.what()}", flush=True)
 
-    def __enter__(self):
+    def __enter__(self, *_):
         self.printer.start()
 
     def __exit__(self, *_):
@@ -41,18 +41,15 @@ class OfBook(HowFar):
     def __init__(self, app):
         super().__init__("beginning")
         for event, method in (
-            ("builder-inited", self.begin),
-            ("env-before-read-docs", self.compile),
-            ("source-read", self.read),
-            ("env-updated", self.link),
-            ("doctree-resolved", self.write),
-            ("build-finished", self.end),
+            ("builder-inited", self.__enter__),
+            ("env-before-read-docs", lambda app, env, pages: self.begin(COMPILING, pages)),
+            ("source-read", lambda app, page, source: self.count("reading", page)),
+            ("env-updated", lambda app, env: self.begin("writing the pages", env.found_docs)),
+            ("doctree-resolved", lambda app, doctree, page: self.count("writing", page)),
+            ("build-finished", self.__exit__),
         ):
             # Before the others that wait for the same event, some of which take long.
             app.connect(event, method, priority=1)
-
-    def begin(self, app):
-        self.printer.start()
 
     def what(self):
         if self.now != COMPILING or not runs.TO_COMPILE:
@@ -60,26 +57,13 @@ class OfBook(HowFar):
         there = sum(program.exists() for program in runs.TO_COMPILE)
         return f"{self.now}, {there} of {len(runs.TO_COMPILE)} are there"
 
-    def compile(self, app, env, pages):
+    def begin(self, doing, pages):
         self.started, self.of = set(), len(pages)
-        self.now = COMPILING
-
-    def read(self, app, page, source):
-        self.count("reading", page)
-
-    def link(self, app, env):
-        self.started, self.of = set(), len(env.found_docs)
-        self.now = "writing the pages"
-
-    def write(self, app, doctree, page):
-        self.count("writing", page)
+        self.now = doing
 
     def count(self, doing, page):
         self.started.add(page)
         self.now = f"{doing} page {len(self.started)} of {self.of}"
-
-    def end(self, app, error):
-        self.ended.set()
 
 
 def setup(app):

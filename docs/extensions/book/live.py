@@ -17,7 +17,6 @@ import re
 from hashlib import sha256
 from html import escape
 from itertools import zip_longest
-from pathlib import Path
 from urllib.parse import urlencode
 
 from docutils import nodes
@@ -26,7 +25,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from . import simulated_device
 from .manifest import lessons, manifest
-from .page import in_html
+from .page import in_html, write_static
 from .run_steps import BECAUSE
 from .rungs import RUNGS
 from .runs import HANDOUT, ROOT, text_of, variant
@@ -109,13 +108,8 @@ class BenchLink(SphinxRole):
 def mutants_of(lesson):
     """Those that run in a page: {program: what is wrong with it, in words}."""
     programs = (f"mutants/{lesson}/{name}" for name in manifest(lesson)["live_mutants"])
-    return {program: mistake_of(program) for program in programs}
-
-
-def mistake_of(program):
-    """The sentence about it, within another."""
-    words = variant(program).about
-    return words[0].lower() + words[1:].removesuffix(".")
+    sentences = ((program, variant(program).about) for program in programs)
+    return {program: words[0].lower() + words[1:].removesuffix(".") for program, words in sentences}
 
 
 def line_of(program):
@@ -199,14 +193,10 @@ def write_scripts(app):
     """Before the pages, whose addresses of scripts have their checksums."""
     if app.builder.name != "html" or HANDOUT:
         return
-    folder = Path(app.outdir) / "_static"
-    (folder / "sources").mkdir(parents=True, exist_ok=True)
-    script = simulated_device.script()
-    (folder / "simulated_device.js").write_text(script, encoding="utf-8")
-    for file in (ROOT / "lessons").glob("[0-9][0-9]_*.c"):
-        if simulated_device.has(f"solutions/{file.stem}"):
-            text = sources_of(file.stem)
-            (folder / "sources" / f"{file.stem}.js").write_text(text, encoding="utf-8")
+    write_static(app, "simulated_device.js", simulated_device.script())
+    for lesson in lessons():
+        if simulated_device.has(f"solutions/{lesson}"):
+            write_static(app, f"sources/{lesson}.js", sources_of(lesson))
 
 
 def setup(app):

@@ -30,12 +30,11 @@ from itertools import groupby
 from operator import attrgetter
 
 from . import run_steps, svg
+from .order_picture import ALLOCATIONS, WAITS
 
 MIB = 1 << 20
 SEGMENT = 32 * MIB
-ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
-WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 # Has no column unless the page lists it.
 ATTRIBUTE_SET = "cudaMemPoolSetAttribute"
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
@@ -213,9 +212,12 @@ def heading(pool):
     text = f"{name}, release threshold {threshold_words(pool.threshold)}"
     if not pool.limit:
         return text
-    text += f", maxSize {with_unit(pool.limit)}"
-    limit = raised(pool.limit)
-    return text + (f", rounded up to {with_unit(limit)}" if limit != pool.limit else "")
+    return f"{text}, {limit_words(pool.limit)}"
+
+
+def limit_words(limit):
+    words, whole = f"maxSize {with_unit(limit)}", raised(limit)
+    return words if whole == limit else f"{words}, rounded up to {with_unit(whole)}"
 
 
 def chosen(journal, calls=(), pools=(), names=(), most=None, numbers=None):
@@ -467,10 +469,7 @@ class Panel:
         if self.limit is not None:
             y = self.y_of(top, self.limit)
             self.canvas.line("limit", (left - 5, y - 2), (right, y - 2))
-            words = f"maxSize {with_unit(self.pool.limit)}"
-            if self.limit != self.pool.limit:
-                words += f", rounded up to {with_unit(self.limit)}"
-            labels.append((words, "limit", y))
+            labels.append((limit_words(self.pool.limit), "limit", y))
         if not self.watermarks:
             return labels
         for which, name in enumerate(RESETS.values()):

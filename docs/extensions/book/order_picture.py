@@ -518,15 +518,13 @@ class Drawing:
         shift = 0 if host else self.width_of_slots + 4
         if self.narrow:
             words_x = self.words_x
-            if host:
-                canvas.box(item.kind, x - 6, item.top, 12, high, 2)
-                item.left, item.right = x - 6, x + 6
-            elif item.kind == "point":
-                canvas.line("point", (x - 6, item.middle), (x + 6, item.middle))
-                item.left, item.right = x - 6, x + 6
+            half = 6 if host or item.kind == "point" else 5
+            item.left, item.right = x - half, x + half
+            if item.kind == "point":
+                canvas.line("point", (item.left, item.middle), (item.right, item.middle))
             else:
-                canvas.box(f"{item.kind} {self.color(item)}", x - 5, item.top, 10, high, 2)
-                item.left, item.right = x - 5, x + 5
+                kind = item.kind if host else f"{item.kind} {self.color(item)}"
+                canvas.box(kind, item.left, item.top, 2 * half, high, 2)
         elif host:
             canvas.box(item.kind, x, item.top, self.host_width, high, 3)
             item.left, item.right, words_x = x, x + self.host_width, x + 8

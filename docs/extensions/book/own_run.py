@@ -45,36 +45,27 @@ def both_forms(identity, title, draw):
 
 def pictures_of(journal, number, name):
     """The pictures of one process; a program may have nothing for one of them."""
-    found = []
-    try:
+
+    def of_memory():
         pools = memory_picture.chosen(journal, most=MOST_MOMENTS)
-        left_out = len(pools) - MOST_POOLS
         title = f"Memory over time{name}"
-        if left_out > 0:
+        if len(pools) > MOST_POOLS:
             title += f": {MOST_POOLS} of {len(pools)} pools"
-        found.append(
-            both_forms(
-                f"memory-{number}",
-                title,
-                lambda width: memory_picture.draw(pools[:MOST_POOLS], width),
-            )
-        )
-    except (ValueError, BookError) as error:
-        why = str(error).removesuffix(".")
-        found.append(f"<p>No picture of memory{escape(name)}: {escape(why)}.</p>\n")
-    try:
+        return title, lambda width: memory_picture.draw(pools[:MOST_POOLS], width)
+
+    def of_order():
         missing = order_picture.unordered(journal)
         order = order_picture.read(journal, most=MOST_CALLS, missing=missing)
-        found.append(
-            both_forms(
-                f"order-{number}",
-                f"Stream order{name}",
-                lambda width: order_picture.draw(order, width),
-            )
-        )
-    except ValueError as error:
-        found.append(f"<p>No picture of the order{escape(name)}: {escape(str(error))}.</p>\n")
-    return "".join(found)
+        return f"Stream order{name}", lambda width: order_picture.draw(order, width)
+
+    found = ""
+    for what, draw, words in (("memory", of_memory, "memory"), ("order", of_order, "the order")):
+        try:
+            found += both_forms(f"{what}-{number}", *draw())
+        except (ValueError, BookError) as error:
+            why = str(error).removesuffix(".")
+            found += f"<p>No picture of {words}{escape(name)}: {escape(why)}.</p>\n"
+    return found
 
 
 # ---- a trace, in Chrome's trace event format, which Perfetto and chrome://tracing open ----

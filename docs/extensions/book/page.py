@@ -6,7 +6,11 @@ place, and words inside data or SVG, which have no nodes in HTML, are nodes unti
 What programs printed, code and the words drawn in a picture have no source and stay as they are.
 """
 
+import shlex
+from pathlib import Path
+
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList, string2lines
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -27,10 +31,21 @@ def indent(lines, by=3):
     return [" " * by + line if line else line for line in lines]
 
 
+def shortened(text, length=150):
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " ..."
+
+
 def in_html(content):
     """For the HTML pages alone: a book in one file has no scripts."""
     node = content if isinstance(content, nodes.Node) else nodes.raw("", content, format="html")
     return addnodes.only("", node, expr="builder_html")
+
+
+def write_static(app, name, text):
+    """A file of the book's _static; its name may have a folder in front."""
+    file = Path(app.outdir) / "_static" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
 
 
 class written(nodes.General, nodes.Element):
@@ -78,6 +93,11 @@ def list_table(heads, widths, rows, kind=""):
     return [*lines, ""]
 
 
+def texts(*names):
+    """The specification of options that have a text."""
+    return dict.fromkeys(names, directives.unchanged_required)
+
+
 class BookDirective(SphinxDirective):
     """A directive whose text is parsed, with the place of the directive."""
 
@@ -97,6 +117,10 @@ class BookDirective(SphinxDirective):
         node += self.parse_inline(text)[0]
         self.set_source_info(node)
         return node
+
+    def parts_of(self, option):
+        """The words of an option, as a shell reads them."""
+        return tuple(shlex.split(self.options.get(option, "")))
 
     def written(self, write, *texts):
         return written("", *(self.words(text, said(said=text)) for text in texts), write=write)

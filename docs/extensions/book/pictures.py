@@ -31,7 +31,6 @@ docs/_static/pictures.css switches, and its rows as a folded table. Those of a p
 form alone, of which two stand in a page's width. A picture whose words do not fit ends the build.
 """
 
-import shlex
 from functools import partial
 from html import escape
 
@@ -39,14 +38,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from . import (
-    chosen,
-    drawings,
-    memory_picture,
-    order_picture,
-    scaled_picture,
-)
-from .page import BookDirective, written
+from . import chosen, drawings, memory_picture, order_picture, scaled_picture
+from .page import BookDirective, texts, written
 from .runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
@@ -88,12 +81,7 @@ def frame(identity, title, description, forms, table, say):
 class Picture(BookDirective):
     has_content = True
     option_spec = {
-        "arguments": directives.unchanged,
-        "environment": directives.unchanged,
-        "calls": directives.unchanged,
-        "title": directives.unchanged_required,
-        "from": directives.unchanged_required,
-        "to": directives.unchanged_required,
+        **texts("arguments", "environment", "calls", "title", "from", "to"),
         "case": directives.nonnegative_int,
     }
     kind = ""
@@ -112,9 +100,8 @@ class Picture(BookDirective):
 
     def run(self):
         program = self.arguments[0]
-        arguments = tuple(shlex.split(self.options.get("arguments", "")))
-        environment = tuple(shlex.split(self.options.get("environment", "")))
-        run = run_program(program, arguments, environment)
+        arguments = self.parts_of("arguments")
+        run = run_program(program, arguments, self.parts_of("environment"))
         name = " ".join([program.split("/")[1], *arguments])
         try:
             draw, table = self.picture(run.journal, run)

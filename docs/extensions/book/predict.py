@@ -51,10 +51,9 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from .page import BookDirective, block, indent
+from .page import BookDirective, block, indent, texts
 from .printed import printed as printed_by
 from .runs import (
     ROOT,
@@ -258,14 +257,7 @@ def fields_html(about, fields, printed, beliefs, say):
 
 class Predict(BookDirective):
     has_content = True
-    option_spec = {
-        "run": directives.unchanged_required,
-        "kind": directives.unchanged_required,
-        "fields": directives.unchanged_required,
-        "beliefs": directives.unchanged_required,
-        "why": directives.unchanged_required,
-        "at": directives.unchanged_required,
-    }
+    option_spec = texts("run", "kind", "fields", "beliefs", "why", "at")
 
     def run(self):
         if self.content and "why" in self.options:
@@ -338,15 +330,6 @@ class Predict(BookDirective):
         return field
 
 
-def verb_of(command):
-    """A file does not print."""
-    return "has" if command.endswith(".txt") else "prints"
-
-
-def in_place(place):
-    return f" in {place}" if place else ""
-
-
 class UntilAnswered(SphinxDirective):
     def run(self):
         if not self.env.temp_data.get("predict questions"):
@@ -362,7 +345,8 @@ class PredictAnswers(BookDirective):
         for number, shown, why in self.env.temp_data.get("closing questions", []):
             item = []
             for command, place, printed in shown:
-                item += [f"``{command}`` {verb_of(command)}{in_place(place)}:", ""]
+                verb = "has" if command.endswith(".txt") else "prints"
+                item += [f"``{command}`` {verb}{f' in {place}' if place else ''}:", ""]
                 item += block("\n".join(printed) or "(nothing)", kind="wrapped")
             item += why
             lines += indent([f"{number}. {item[0]}", *indent(item[1:]), ""])

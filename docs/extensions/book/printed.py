@@ -4,12 +4,11 @@ Each run of a program has printed.c loaded before its own libraries (runs.py), w
 """
 
 import re
-import subprocess
 from bisect import bisect_right
 from functools import cache
 from typing import NamedTuple
 
-from .runs import ROOT, BookError, run_program, words
+from .runs import ROOT, BookError, outcome, run_program, words
 
 
 class Piece(NamedTuple):
@@ -66,14 +65,9 @@ def functions_at(program, offsets):
     """[(function, file, line)] of return addresses, with what was compiled into a function."""
     if not offsets:
         return []
-    done = subprocess.run(
-        ["addr2line", "-f", "-i", "-e", f"build/simulator/{program}"]
-        + [hex(offset - 1) for offset in offsets],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    addresses = [hex(offset - 1) for offset in offsets]
+    command = ["addr2line", "-f", "-i", "-e", f"build/simulator/{program}", *addresses]
+    done = outcome(command, check=True)
     lines = done.stdout.splitlines()
     found = []
     for function, place in zip(lines[::2], lines[1::2]):

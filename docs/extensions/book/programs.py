@@ -40,16 +40,16 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-from pathlib import Path
 from textwrap import dedent
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from pygments.lexers import get_lexer_for_filename
+from pygments.util import ClassNotFound
 from sphinx.directives.code import LiteralInclude
 from sphinx.util import parselinenos
 
-from .page import BookDirective, block, indent, row, table
+from .page import BookDirective, block, indent, row, table, texts
 from .runs import (
     ENVIRONMENT,
     HANDOUT,
@@ -61,6 +61,7 @@ from .runs import (
     compile_program,
     expect_recorded,
     made,
+    outcome,
     provenance,
     recording_of,
     run_program,
@@ -71,11 +72,8 @@ from .runs import (
 
 class ProgramRun(BookDirective):
     option_spec = {
-        "arguments": directives.unchanged,
-        "environment": directives.unchanged,
-        "reports": directives.flag,
-        "first-report": directives.flag,
-        "lines": directives.unchanged_required,
+        **texts("arguments", "environment", "lines"),
+        **dict.fromkeys(("reports", "first-report"), directives.flag),
     }
 
     def shown(self, output):
@@ -93,10 +91,7 @@ class ProgramRun(BookDirective):
 
     def run(self):
         program = self.arguments[0]
-        arguments, environment = (
-            tuple(shlex.split(self.options.get(option, "")))
-            for option in ("arguments", "environment")
-        )
+        arguments, environment = map(self.parts_of, ("arguments", "environment"))
         command = block(command_of(program, arguments, environment))
         recorded = program.startswith("solutions/") or (
             program.startswith("docs/programs/")
@@ -179,17 +174,12 @@ class Snippet(BookDirective):
         return self.lines(block(dedent(found[1]), language="c"))
 
 
-LANGUAGES = {
-    ".bats": "bash",
-    ".csv": "text",
-    ".cu": "cuda",
-    ".hpp": "cpp",
-    ".ini": "ini",
-    ".py": "python",
-    ".sh": "bash",
-    ".txt": "text",
-    ".yml": "yaml",
-}
+def language_of(file):
+    """What Pygments calls the language of such a file. It knows none of Bats, which is Bash."""
+    try:
+        return get_lexer_for_filename(file.replace(".bats", ".bash")).aliases[0]
+    except ClassNotFound:
+        return "text"
 
 
 class Excerpt(LiteralInclude):
@@ -199,9 +189,7 @@ class Excerpt(LiteralInclude):
         if withheld(self.arguments[0]):
             return []
         self.options.setdefault("dedent")
-        language = LANGUAGES.get(Path(self.arguments[0]).suffix)
-        if language:
-            self.options.setdefault("language", language)
+        self.options.setdefault("language", language_of(self.arguments[0]))
         lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
         if lesson:
             name = lesson[1]
@@ -215,7 +203,7 @@ class Excerpt(LiteralInclude):
 
 
 class JournalRun(BookDirective):
-    option_spec = {"lines": directives.unchanged_required}
+    option_spec = texts("lines")
 
     def run(self):
         program, wanted = self.arguments[0], self.options["lines"].split()
@@ -310,12 +298,9 @@ class CommandRun(BookDirective):
         return found
 
     def printed(self, expected):
-        done = subprocess.run(
+        done = outcome(
             shlex.split(self.arguments[0]),
-            cwd=ROOT,
             env={**ENVIRONMENT, "GRADE_OWN": "1"},  # no student's file is graded here
-            capture_output=True,
-            text=True,
             timeout=1800,  # a class, on a busy machine
         )
         if done.returncode != expected:

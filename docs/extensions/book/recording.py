@@ -211,7 +211,8 @@ class NotesSummary(BookDirective):
             for label in set(re.findall(r"\bnote-[a-z-]+", page.read_text(encoding="utf-8"))):
                 mentions.setdefault(label, []).append(page.stem)
         found = []
-        for name in re.findall(r"^   .*<(notes/\w+)>$", self.content_of_toctree(), re.M):
+        toctree = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
+        for name in re.findall(r"^   .*<(notes/\w+)>$", toctree, re.M):
             page = folder / f"{name}.rst"
             text = page.read_text(encoding="utf-8")
             found += [
@@ -220,9 +221,6 @@ class NotesSummary(BookDirective):
                 *self.table(text, mentions),
             ]
         return self.lines(found)
-
-    def content_of_toctree(self):
-        return Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
 
     def table(self, text, mentions):
         rows = []

@@ -28,6 +28,11 @@ ENVIRONMENT = {
 }
 
 
+def outcome(command, env=ENVIRONMENT, **more):
+    """Runs a command at the top, where reports find the program's source, and keeps its output."""
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, **more)
+
+
 class BookError(SystemExit):
     """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
 
@@ -141,13 +146,7 @@ def compile_program(program):
     for file in sources_of(program):
         if not (ROOT / file).exists():
             raise BookError(f"{file} is not there.")
-    done = subprocess.run(
-        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
+    done = outcome(["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"])
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
@@ -172,11 +171,8 @@ def printed_library():
     library = ROOT / "build" / "docs" / "printed.so"
     new = library.with_name(f"{library.name}.{os.getpid()}")
     library.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        COMPILER + ["-shared", "-fPIC", "-O1", "-o", new, "docs/extensions/book/printed.c"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+    done = outcome(
+        [*COMPILER, "-shared", "-fPIC", "-O1", "-o", new, "docs/extensions/book/printed.c"]
     )
     if done.returncode != 0:
         raise BookError(f"docs/extensions/book/printed.c does not compile:\n{done.stderr}")
@@ -212,13 +208,10 @@ def run_in(folder, program, arguments, environment):
     """Runs it in an empty folder. Returns the Run and each process's journal, a file there."""
     journal, printed = folder / "journal.jsonl", folder / "printed"
     try:
-        done = subprocess.run(
+        done = outcome(
             [ROOT / "build" / "simulator" / program, *arguments],
-            cwd=ROOT,  # reports read the program's source, for the names of its streams
             timeout=600,  # the machine may be busy
-            text=True,
             errors="replace",
-            capture_output=True,
             stdin=subprocess.DEVNULL,
             env={
                 "SIM_CHECK": "leaks,no-init",

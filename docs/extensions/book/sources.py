@@ -26,14 +26,13 @@ from posixpath import dirname, relpath
 
 import pygments
 from docutils import nodes
-from docutils.parsers.rst import directives
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CLexer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxRole
 
-from .page import BookDirective
+from .page import BookDirective, texts
 from .runs import ROOT, BookError, text_of, withheld
 
 # Every program that a page may name, but for the mutants, and every recording.
@@ -132,7 +131,7 @@ def defines(lines, function):
 
 class ProgramSource(BookDirective):
     title = "The program"
-    option_spec = {"scene": directives.unchanged_required}
+    option_spec = texts("scene")
 
     def run(self):
         program = self.arguments[0]

@@ -33,7 +33,7 @@ from pathlib import Path
 from docutils.parsers.rst import directives
 
 from . import chosen
-from .page import BookDirective, in_html
+from .page import BookDirective, in_html, texts, write_static
 from .predict import parse_run
 from .printed import piece_of
 from .run_steps import read
@@ -136,16 +136,9 @@ class StageAt(BookDirective):
 
 class Stepper(BookDirective):
     option_spec = {
-        "name": directives.unchanged_required,
-        "part": directives.unchanged_required,
-        "arguments": directives.unchanged_required,
-        "from": directives.unchanged_required,
-        "to": directives.unchanged_required,
+        **texts("name", "part", "arguments", "from", "to", "begin", "rows", "also"),
         "report": directives.flag,
-        "begin": directives.unchanged_required,
         "view": lambda text: directives.choice(text, ("pool", "order")),
-        "rows": directives.unchanged_required,
-        "also": directives.unchanged_required,
     }
 
     def run_of(self, words, process):
@@ -233,8 +226,8 @@ class Stepper(BookDirective):
         if STAGED.fullmatch(self.env.docname) and not self.env.temp_data.get("stage"):
             self.env.temp_data["stage"] = True
             about += " data-stage"
-        texts = dict.fromkeys(filter(None, [part, *(label for label, *_ in runs)]))
-        return [in_html(self.written(partial(bar, about, part, runs), *texts))]
+        said = dict.fromkeys(filter(None, [part, *(label for label, *_ in runs)]))
+        return [in_html(self.written(partial(bar, about, part, runs), *said))]
 
     def keep(self, run):
         """The name of the run's script, and a version: a browser that has an older one loads it."""
@@ -265,13 +258,10 @@ def steps_of(env):
 def write_steps(app, error):
     if error or app.builder.name != "html":
         return
-    folder = app.outdir / "_static" / "steps"
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
+    for old in (app.outdir / "_static" / "steps").glob("*"):
         old.unlink()
     for name, data in steps_of(app.env).items():
-        text = f'window.workbookSteps["{name}"] = {data};\n'
-        (folder / f"{name}.js").write_text(text, encoding="utf-8")
+        write_static(app, f"steps/{name}.js", f'window.workbookSteps["{name}"] = {data};\n')
 
 
 def setup(app):

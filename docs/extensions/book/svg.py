@@ -232,9 +232,9 @@ class Canvas:
             x += room + 16
         self.reach(y + 20)
 
-    def svg(self, identity, title, description, kind=""):
+    def svg(self, identity, title, description):
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
             f'width="{short(self.width)}" height="{short(self.height)}" '
             f'viewBox="0 0 {short(self.width)} {short(self.height)}" '
             f'aria-labelledby="{identity}-title" aria-describedby="{identity}-desc">'

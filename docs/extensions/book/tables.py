@@ -38,17 +38,16 @@ import re
 from itertools import groupby
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxRole
 
 from . import calls, domain, manifest
-from .page import BookDirective, list_table, row, table
+from .page import BookDirective, list_table, row, table, texts
 from .runs import ROOT, BookError, text_of
 
 
 class Rows(BookDirective):
     has_content = True
-    option_spec = dict.fromkeys(("head", "class"), directives.unchanged_required)
+    option_spec = texts("head", "class")
 
     def run(self):
         widths = self.arguments[0]
