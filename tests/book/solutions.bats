@@ -36,6 +36,13 @@ execute() {
 # same_words FILE FILE: what was printed is what is expected, but for the machine's own numbers
 same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
 
+# ran_well FOLDER EXPECTED NAME: the run there ended well, and printed what is expected
+ran_well() {
+    [ "$(cat "$1/status")" = 0 ] ||
+        complain "$3: exit status $(cat "$1/status")." "$(head -n 3 "$1/stderr")"
+    same_words "$2" "$1/stdout" || complain "$3:" "$(diff "$2" "$1/stdout" 2>&1 | head -n 6)"
+}
+
 @test "a size that is no size: a sentence on stderr and exit status 2" {
     local lesson argument status said stdout=$BATS_TEST_TMPDIR/stdout
     for lesson in $(lessons); do
@@ -104,12 +111,7 @@ END
             [[ " ${TWICE[*]} " != *" $schedule "* ]] || journal=SIM_JOURNAL=journal.jsonl
             execute "$folder" build/simulator SIM_SCHEDULE="$schedule" ${journal:+"$journal"} -- \
                 "$ROOT/build/simulator/solutions/$lesson"
-            [ "$(cat "$folder/status")" = 0 ] ||
-                complain "$lesson, $schedule: exit status $(cat "$folder/status")." \
-                    "$(head -n 3 "$folder/stderr")"
-            same_words "$expected" "$folder/stdout" ||
-                complain "$lesson, $schedule:" \
-                    "$(diff "$expected" "$folder/stdout" 2>&1 | head -n 6)"
+            ran_well "$folder" "$expected" "$lesson, $schedule"
         done
     done
     finish
@@ -122,8 +124,7 @@ END
         lesson=${lesson%%/*} size=${size#*.}
         folder=build/check/recorded/$lesson.$size
         execute "$folder" build/simulator -- "$ROOT/build/simulator/solutions/$lesson" "$size"
-        [ "$(cat "$folder/status")" = 0 ] && same_words "$expected" "$folder/stdout" ||
-            complain "$expected:" "$(diff "$expected" "$folder/stdout" 2>&1 | head -n 6)"
+        ran_well "$folder" "$expected" "$expected"
     done
     finish
 }
