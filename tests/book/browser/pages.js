@@ -19,29 +19,14 @@ window.checks = (() => {
         element.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true });
     const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-    // ---- colors ----
+    // ---- colors, as axe counts with them ----
 
-    function rgba(text) {
-        const numbers = (text.match(/[\d.]+/g) || []).map(Number);
-        if (text.startsWith("color(srgb")) {
-            const [r, g, b, a = 1] = numbers;
-            return [r * 255, g * 255, b * 255, a];
-        }
-        const [r = 0, g = 0, b = 0, a = 1] = numbers;
-        return [r, g, b, a];
-    }
-    const over = ([r, g, b, a], [r2, g2, b2]) =>
-        [r * a + r2 * (1 - a), g * a + g2 * (1 - a), b * a + b2 * (1 - a), 1];
-    function luminance(color) {
-        const [r, g, b] = color.slice(0, 3).map((value) => {
-            const part = value / 255;
-            return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-        });
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    }
-    function contrast(one, other) {
-        const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
-        return (light + 0.05) / (dark + 0.05);
+    const { Color, flattenColors, getContrast } = window.axe.commons.color;
+    function colorOf(text, alpha = 1) {
+        const color = new Color();
+        color.parseString(text);
+        color.alpha *= alpha;
+        return color;
     }
     function opacity(element, top) {
         let value = 1;
@@ -52,10 +37,10 @@ window.checks = (() => {
     }
     function pageColor(element) {
         for (let e = element; e; e = e.parentElement) {
-            const color = rgba(getComputedStyle(e).backgroundColor);
-            if (color[3] === 1) return color;
+            const color = colorOf(getComputedStyle(e).backgroundColor);
+            if (color.alpha === 1) return color;
         }
-        return [255, 255, 255, 1];
+        return new Color(255, 255, 255);
     }
 
     // What is painted below a point (of the window) of a drawing by the shapes before an element.
@@ -64,15 +49,13 @@ window.checks = (() => {
         for (const shape of all("rect, path, circle, ellipse, polygon:not(.arrowhead)", svg)) {
             const order = shape.compareDocumentPosition(element);
             if (shape === element || order & Node.DOCUMENT_POSITION_PRECEDING) break;
-            const fill = getComputedStyle(shape).fill;
+            const { fill, fillOpacity } = getComputedStyle(shape);
             if (fill === "none" || fill.startsWith("url") || !shown(shape)) continue;
             const matrix = shape.getScreenCTM();
             if (!matrix) continue;
             const point = new DOMPoint(x, y).matrixTransform(matrix.inverse());
             if (!shape.isPointInFill(point)) continue;
-            const [r, g, b, a] = rgba(fill);
-            const style = getComputedStyle(shape);
-            color = over([r, g, b, a * Number(style.fillOpacity) * opacity(shape, svg)], color);
+            color = flattenColors(colorOf(fill, fillOpacity * opacity(shape, svg)), color);
         }
         return color;
     }
@@ -80,8 +63,7 @@ window.checks = (() => {
     function textContrast(svg, text) {
         const box = text.getBoundingClientRect();
         const back = below(svg, text, box.x + box.width / 2, box.y + box.height / 2);
-        const [r, g, b, a] = rgba(getComputedStyle(text).fill);
-        return contrast(over([r, g, b, a * opacity(text, svg)], back), back);
+        return getContrast(back, colorOf(getComputedStyle(text).fill, opacity(text, svg)));
     }
 
     // Of what is drawn with a stroke alone. A line may cross what hides a part of it: it must be
@@ -92,13 +74,11 @@ window.checks = (() => {
         const length = line.getTotalLength();
         const invisible = style.stroke === "none" || !length;
         if (invisible || line.closest("defs, .tick")) return Infinity;
-        const [r, g, b, a] = rgba(style.stroke);
-        const alpha = a * Number(style.strokeOpacity) * opacity(line, svg);
+        const stroke = colorOf(style.stroke, style.strokeOpacity * opacity(line, svg));
         const ratios = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => {
             const { x, y } = line.getPointAtLength(length * part / 10);
             const point = new DOMPoint(x, y).matrixTransform(line.getScreenCTM());
-            const back = below(svg, line, point.x, point.y);
-            return contrast(over([r, g, b, alpha], back), back);
+            return getContrast(below(svg, line, point.x, point.y), stroke);
         });
         return ratios.sort((one, other) => other - one)[2];
     }

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 import axe_playwright_python
 from driver import AS_STEPPER, DRAWN, FAR, HEIGHT, Look
+from steps import STEPS
 
 SAMPLE = [
     "index",
@@ -37,19 +38,6 @@ DRAWN_RULES = ["color-contrast", "link-in-text-block", "target-size"]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 SCRIPT = AXE + (Path(__file__).parent / "pages.js").read_text()
 BOXES = (Path(__file__).parents[1] / "picture_boxes.js").read_text()
-# What the stepper shows at each step.
-STEPS = """(place) => {
-    const found = [];
-    const press = (key) => place.querySelector(".next").dispatchEvent(
-        new KeyboardEvent("keydown", { key, bubbles: true }));
-    const text = (part) => place.querySelector(part).textContent;
-    press("Home");
-    do {
-        found.push(text(".say") + text(".figures"));
-        press("ArrowRight");
-    } while (found.length < text(".count").split(" ")[2]);
-    return found;
-}"""
 FINGER = 24  # pixels: the height of a link that is alone in its line
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
@@ -314,6 +302,10 @@ def bench(page, report):
                 report("runs", f"script {number} of the bench: a new threshold made {sets}")
 
 
+def words_of_steps(stepper):
+    return [step["say"] + step["figures"] for step in stepper.evaluate(STEPS)]
+
+
 @feature("section#the-release-threshold .live")
 def run_here(page, report):
     """On one of the pages that run their lesson, the button runs the solution, which prints what
@@ -353,13 +345,13 @@ def run_here(page, report):
     if stepper.get_attribute("data-shown") != str(len(names) - 1):
         report("runs", "the stepper does not show the run that was made here")
     stepper.evaluate(AS_STEPPER)
-    here = stepper.evaluate(STEPS)
+    here = words_of_steps(stepper)
     runs.select_option("the solution")
     page.wait_for_function(
         f"document.querySelector('.stepper').dataset.shown === '{names.index('the solution')}'"
     )
     # That of the book may leave out what stands before and after.
-    book = stepper.evaluate(STEPS)[1:]
+    book = words_of_steps(stepper)[1:]
     if not any(here[at : at + len(book)] == book for at in range(1, len(here))):
         report("runs", f"of the book's {len(book)} steps, these {len(here)} have others")
     for link in page.locator(".live p > a").all():

@@ -4,6 +4,7 @@ Each check is a function below, which tells what a reader does, in keys, and wha
 It opens its pages from their files.
 """
 
+import gzip
 import re
 
 from driver import FAR, UNFOLD, Look
@@ -64,9 +65,16 @@ class Page:
     def __init__(self, page, folder):
         self.page, self.folder = page, folder
 
+    def load(self, name, *size):
+        """The tab, with that page in it."""
+        if size:
+            self.page.set_viewport_size(dict(zip(("width", "height"), size)))
+        self.page.goto((self.folder / f"{name}.html").as_uri(), wait_until="load")
+        return self.page
+
     def open(self, name, run=None):
         """The page's first stepper, with one of its runs."""
-        self.page.goto((self.folder / f"{name}.html").as_uri(), wait_until="load")
+        self.load(name)
         self.page.evaluate(UNFOLD)
         self.place = self.page.locator(".stepper").first
         self.place.scroll_into_view_if_needed()
@@ -268,8 +276,7 @@ def large(page):
 
 def dial(page):
     """A round falls from hundreds of microseconds to tens."""
-    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
-    place = page.page.locator(".dial-live")
+    place = page.load("index").locator(".dial-live")
     rows = [[*row[1], row[2]] for row in place.evaluate("(one) => JSON.parse(one.dataset.rows)")]
     slider = place.locator("input")
     cost = place.locator("strong")
@@ -313,9 +320,7 @@ DRAGGED = """async () => {
 def days(page):
     """The first screen: all days are right, a busy GPU turns some red, and three arrows make all
     right: by keyboard, by mouse, and from the link that the page has then."""
-    tab = page.page
-    tab.set_viewport_size({"width": 1280, "height": 800})
-    tab.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    tab = page.load("index", 1280, 800)
     wrong = tab.locator(".days-squares .wrong")
     box = tab.locator(".days-say").bounding_box()
     if box["y"] + box["height"] > 800 or "300 of 300" not in tab.inner_text(".days-result"):
@@ -413,9 +418,7 @@ cudaMallocAsync(b, 64 MiB, s2)"""
 def bench(page):
     """After a report the next steps show what is missing, too: nothing has repaired it. The pool
     takes the width, and on a phone the script stands at the top."""
-    tab = page.page
-    tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.goto((page.folder / "bench.html").as_uri(), wait_until="load")
+    tab = page.load("bench", 1280, 900)
     place = tab.locator(".bench")
     place.locator("textarea").fill(RACE)
     place.locator(".to-report").click()
@@ -432,8 +435,7 @@ def bench(page):
     room = place.locator(".picture").bounding_box()
     if pool["width"] < 0.6 * room["width"]:
         yield f"the pool is {pool['width']} of {room['width']} pixels wide"
-    tab.set_viewport_size({"width": 390, "height": 900})
-    tab.goto((page.folder / "bench.html").as_uri(), wait_until="load")
+    page.load("bench", 390, 900)
     place.locator(".line.now").wait_for()
     script, run = [
         place.locator(part).bounding_box() for part in (".stepper-run > pre", ".stepper-run")
@@ -442,15 +444,25 @@ def bench(page):
         yield f"above the script {script['y'] - run['y']} pixels are empty"
 
 
+# What the bench loads beside what every page has, and how much of it, compressed.
+BENCH = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
+BENCH += ("stepper.css", "bench.css", "colors.css", "pictures.css")
+MOST_OF_BENCH = 185344
+
+
 def weight(page):
-    """What the first screen has of its own is at most 24 KB, and loads no device."""
+    """What the first screen has of its own is at most 24 KB, and loads no device. The bench has at
+    most 181 KB, compressed."""
+    data = b"".join((page.folder / "_static" / name).read_bytes() for name in BENCH)
+    if len(gzip.compress(data)) > MOST_OF_BENCH:
+        yield f"the bench has {len(gzip.compress(data))} bytes, compressed"
     files = [page.folder / "_static" / name for name in ("days.js", "days.css")]
     size = sum(file.stat().st_size for file in files)
     text = (page.folder / "index.html").read_text(encoding="utf-8")
     size += len(re.search(r'<div class="days-toy".*?</textarea></div>', text, re.S)[0])
     if size > 24 * 1024:
         yield f"the first screen has {size} bytes"
-    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    page.load("index")
     if page.page.evaluate("'simulatedDevice' in window"):
         yield "the first screen loads the simulated device before somebody touches it"
 
@@ -542,9 +554,7 @@ ON_EACH_OTHER = """(place) => {
 def stage(page):
     """A lesson's run is in view from the first screen, and the text moves it, but to no step ahead
     of a question that is open. On a phone it is a bar that opens."""
-    tab = page.page
-    tab.set_viewport_size({"width": 1440, "height": 900})
-    tab.goto((page.folder / "08_stream_order.html").as_uri(), wait_until="load")
+    tab = page.load("08_stream_order", 1440, 900)
     place = tab.locator("[data-stage]")
     place.locator(".line.now").wait_for()
     said = tab.get_by_text("The second comment stands above an event")
@@ -584,7 +594,7 @@ def stage(page):
         yield f"the text leads to {place.locator('.say').inner_text()}"
     if not is_seen() or not tab.locator("p code.lane-name").count():
         yield "the stage is out of view, or no name in the text has its stream's color"
-    tab.goto((page.folder / "04_release_threshold.html").as_uri(), wait_until="load")
+    page.load("04_release_threshold")
     place.locator(".asked").wait_for()
     if parts := place.evaluate(ON_EACH_OTHER):
         yield f"beside a question, parts of the stage lie on each other: {parts}"
@@ -607,10 +617,8 @@ def stage(page):
 def held(page):
     """A case's run stands beside its text and stops ahead of the report, and its button leads to
     the question, until that is answered or the run is shown."""
-    tab = page.page
     for width, is_answered in ((1440, True), (390, False)):
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.goto((page.folder / "clinic/06_short_lived.html").as_uri(), wait_until="load")
+        tab = page.load("clinic/06_short_lived", width, 900)
         place = tab.locator("[data-stage]")
         if width < 1280:
             place.locator(".stage-open").click()
@@ -645,10 +653,8 @@ def held(page):
 def told(page):
     """Each place of a lesson's text leads its stage to what it names: a report, a line of the
     program, or that line before a row was printed."""
-    tab = page.page
-    tab.set_viewport_size({"width": 1440, "height": 900})
     for file in sorted(page.folder.glob("[0-2][0-9]_*.html")):
-        tab.goto(file.as_uri(), wait_until="load")
+        tab = page.load(file.stem, 1440, 900)
         marks = tab.locator(".stage-at").all()
         if not marks:
             continue
