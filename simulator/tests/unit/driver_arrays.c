@@ -275,22 +275,20 @@ CASE(slices)
 
 /* ---- what kernels read and write ---- */
 
-static void launch(const char *name, void **arguments)
-{
-    CUfunction function;
-    DO(cuModuleGetFunction(&function, module, name));
-    DO(cuLaunchKernel(function, 1, 1, 1, TEXELS, 1, 1, 0, NULL, arguments, NULL));
-}
+/* What is done with the texels of an object (texels.ptx). */
+enum how { READ_FLOATS, READ_WHOLE, READ_LINE, WRITE };
 
-/* Returns what the kernel reads of a texture of WIDTH columns. */
-static const void *fetched(const char *name, CUtexObject texture)
+/* Returns what was read. */
+static const void *use_texels(CUtexObject object, enum how how)
 {
     static unsigned words[TEXELS];
-    int width = WIDTH;
+    CUfunction function;
     CUdeviceptr p;
     DO(cuMemAlloc(&p, sizeof words));
-    void *arguments[] = {&p, &texture, &width};
-    launch(name, arguments);
+    DO(cuMemsetD8(p, 0, sizeof words));
+    void *arguments[] = {&object, &how, &p};
+    DO(cuModuleGetFunction(&function, module, "texel"));
+    DO(cuLaunchKernel(function, 1, 1, 1, WIDTH, HEIGHT, 1, 0, NULL, arguments, NULL));
     DO(cuMemcpyDtoH(words, p, sizeof words));
     DO(cuMemFree(p));
     return words;
@@ -318,7 +316,7 @@ CASE(textures)
     t.borderColor[2] = 7;
     t.maxAnisotropy = 3;
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    SAME(0, memcmp(texels, fetched("fetch", texture), sizeof texels));
+    SAME(0, memcmp(texels, use_texels(texture, READ_FLOATS), sizeof texels));
     DO(cuTexObjectGetResourceDesc(&got, texture));
     SAME(CU_RESOURCE_TYPE_ARRAY, got.resType);
     SAME((uintptr_t)a, (uintptr_t)got.res.array.hArray);
@@ -338,17 +336,17 @@ CASE(textures)
     r.res.array.hArray = b;
     t = clamped(0);
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    floats = fetched("fetch", texture);
+    floats = use_texels(texture, READ_FLOATS);
     SAME(1, floats[0] == 1 && floats[1] > 0.1999f && floats[1] < 0.2001f && floats[2] == 0);
     DO(cuTexObjectDestroy(texture));
     t = clamped(CU_TRSF_READ_AS_INTEGER);
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    SAME(51, ((const unsigned *)fetched("fetch_whole", texture))[1]);
+    SAME(51, ((const unsigned *)use_texels(texture, READ_WHOLE))[1]);
     DO(cuTexObjectDestroy(texture));
     /* Measured (probe-more-answers.txt, "driver_textures"): a filter of integers is no error. */
     t.filterMode = CU_TR_FILTER_MODE_LINEAR;
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    SAME(51, ((const unsigned *)fetched("fetch_whole", texture))[1]);
+    SAME(51, ((const unsigned *)use_texels(texture, READ_WHOLE))[1]);
     DO(cuTexObjectDestroy(texture));
 
     /* Memory, in rows and without. */
@@ -362,7 +360,7 @@ CASE(textures)
     r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D,
                              .res.pitch2D = {p, CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT, pitch}};
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    SAME(0, memcmp(texels, fetched("fetch", texture), sizeof texels));
+    SAME(0, memcmp(texels, use_texels(texture, READ_FLOATS), sizeof texels));
     DO(cuTexObjectGetResourceDesc(&got, texture));
     SAME(0, memcmp(&r.res.pitch2D, &got.res.pitch2D, sizeof r.res.pitch2D));
     DO(cuTexObjectDestroy(texture));
@@ -370,7 +368,7 @@ CASE(textures)
     r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_LINEAR,
                              .res.linear = {p, CU_AD_FORMAT_FLOAT, 1, sizeof texels}};
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
-    SAME(0, memcmp(texels, fetched("fetch_line", texture), sizeof texels));
+    SAME(0, memcmp(texels, use_texels(texture, READ_LINE), sizeof texels));
     DO(cuTexObjectGetResourceDesc(&got, texture));
     SAME(0, memcmp(&r.res.linear, &got.res.linear, sizeof r.res.linear));
     DO(cuTexObjectDestroy(texture));
@@ -383,7 +381,6 @@ CASE(textures)
 CASE(surfaces)
 {
     float back[TEXELS];
-    int width = WIDTH;
     CUDA_ARRAY3D_DESCRIPTOR d = {
         WIDTH, HEIGHT, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SURFACE_LDST};
     CUDA_RESOURCE_DESC r, got;
@@ -392,8 +389,7 @@ CASE(surfaces)
     DO(cuArray3DCreate(&a, &d));
     r = resource_of(a);
     DO(cuSurfObjectCreate(&surface, &r));
-    void *arguments[] = {&surface, &width};
-    launch("store", arguments);
+    use_texels(surface, WRITE);
     CUDA_MEMCPY2D c = rows_from(a, back, WIDTH * sizeof(float), HEIGHT);
     DO(cuMemcpy2D(&c));
     for (unsigned i = 0; i < TEXELS; i++)
