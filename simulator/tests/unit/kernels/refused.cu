@@ -64,12 +64,20 @@ CASE(function)
     LIST_CASE(name, run_##name)                 \
     static int name()
 
-RESULT(memset_unseen)
-{
-    cudaMemset(a, 0, 4100);
-    return 0;
-}
-RESULT(memset_looked) { return cudaMemset(a, 0, 4100) == cudaSuccess; }
+// A call that is refused: nobody looks at its result, or the program ends because of it.
+#define BOTH(name, call)  \
+    RESULT(name##_unseen) \
+    {                     \
+        call;             \
+        return 0;         \
+    }                     \
+    RESULT(name##_looked) { return call == cudaSuccess; }
+
+static cudaGraphNode_t node;
+BOTH(memset, cudaMemset(a, 0, 4100))
+BOTH(free_host, cudaFreeHost(a))
+BOTH(node, cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0))
+// The same call in other forms.
 RESULT(twice_unseen)
 {
     if (a)
@@ -87,23 +95,6 @@ RESULT(free_unseen)
 {
     cudaFree(a + 1);
     return 0;
-}
-RESULT(free_host_unseen)
-{
-    cudaFreeHost(a);
-    return 0;
-}
-RESULT(free_host_looked) { return cudaFreeHost(a) == cudaSuccess; }
-RESULT(node_unseen)
-{
-    cudaGraphNode_t node;
-    cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0);
-    return 0;
-}
-RESULT(node_looked)
-{
-    cudaGraphNode_t node;
-    return cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0) == cudaSuccess;
 }
 RESULT(free_looked)
 {
