@@ -1,6 +1,6 @@
 /* The cost of an allocation and its free on the simulated device, next to the cost on a real one
- * and that of glibc's malloc and free for the same sizes in the same order; the cost of a memset of
- * a part of an allocation; and the time of kernels beside that of the same loops of C.
+ * and that of glibc's malloc and free for the same sizes in the same order; and the time of kernels
+ * beside that of the same loops of C.
  *
  *   bench            the lower quartile of nine rounds. Each measures every line in four new
  *                    processes: as it is, with glibc, without the checker, and with a journal
@@ -102,21 +102,6 @@ static double walk(int steps)
     return each;
 }
 
-/* Returns the microseconds for one memset of a part of an allocation. Nothing waits, so all of them
- * still matter to the checker. */
-static double parts(int count, size_t bytes)
-{
-    char *whole;
-    need(cudaMallocFromPoolAsync((void **)&whole, (size_t)count * bytes, pool, s));
-    double start = now_us();
-    for (int i = 0; i < count; i++)
-        need(cudaMemsetAsync(whole + (size_t)i * bytes, 1, bytes, s));
-    double each = (now_us() - start) / count;
-    need(cudaFreeAsync(whole, s));
-    need(cudaStreamSynchronize(s));
-    return each;
-}
-
 static const struct {
     const char *name;
     size_t live, fixed;
@@ -133,8 +118,6 @@ static const struct {
     {"several sizes, 10 live", 10, 0, 50000, "0.76", 0.38, 4},
     {"1 KiB, 100000 live", MANY, 1024, 50000, "0.76", 0.76, 0},
     {"several sizes, 100000 live", MANY, 0, 50000, "0.76", 0.76, 1.5},
-    {"memset: 100 parts", 0, 4096, 100, "", 0, 0},
-    {"memset: 20000 parts", 0, 4096, 20000, "", 0, 0},
     {"one random step", 0, 0, 250000, "", 1.5, 0},
 };
 #define LINES (sizeof lines / sizeof *lines)
@@ -156,9 +139,8 @@ static void measure(int unused)
         need(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
         if (i == 0)
             pairs(1, KiB, ONCE);
-        result.figures[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
-                          : lines[i].fixed ? parts(lines[i].count, lines[i].fixed)
-                                           : walk(lines[i].count);
+        result.figures[i] = lines[i].live ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
+                                          : walk(lines[i].count);
         need(cudaDeviceSynchronize());
         need(cudaMemPoolDestroy(pool));
     }
@@ -406,9 +388,7 @@ int main(int argc, char **argv)
         else
             printf("%8s %8s ", "", "");
         printf("%8.3f %8.3f %8s ", lower_quartile(&unchecked, i), with_journal, lines[i].real);
-        if (lines[i].budget)
-            printf("%8.2f  %s", lines[i].budget, verdict(i, each, with_journal, of_glibc));
-        puts("");
+        printf("%8.2f  %s\n", lines[i].budget, verdict(i, each, with_journal, of_glibc));
     }
     print_costs();
     return 0;

@@ -113,7 +113,6 @@ divided() {
     done >several
     {
         cases strays incorrect
-        LD_LIBRARY_PATH=$LIBRARY ./strays forms | tr ' ' '\n' | sed 's/^/strays /'
         lines shapes matrices "textures errors" texture_words
         cases cores
     } >>several
