@@ -15,6 +15,13 @@
 #define H "cvt.u64.u16 %d0, %h0;"
 #define P "selp.b64 %d0, 1, 0, %p0;"
 
+/* An operation whose operands must be registers. */
+#define OF_TWO(operation, a, b) \
+    "mov.b32 %r1, " #a "; mov.b32 %r2, " #b "; " operation " %r0, %r1, %r2;" R
+#define OF_THREE(operation, a, b, c)                                            \
+    "mov.b32 %r1, " #a "; mov.b32 %r2, " #b "; mov.b32 %r3, " #c "; " operation \
+    " %r0, %r1, %r2, %r3;" R
+
 #define MINUS(x) ((uint32_t) - (x))
 #define ALL      "0xFFFFFFFF"
 /* p and q of a comparison, as two bits. */
@@ -80,28 +87,16 @@
     M("dp2a.lo.u32.u32 %r0, 0x00010002, 0x05060708, 10;" R, 33)                                    \
     M("dp2a.hi.s32.u32 %r0, 0xFFFF0002, 0x05060708, 0;" R, 7)                                      \
     M("dp2a.hi.u32.s32 %r0, 0x00010002, 0xFFFE0708, 0;" R, MINUS(5))                               \
-    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF010305; mov.b32 %r3, 9; "                         \
-      "vabsdiff4.u32.u32.u32 %r0, %r1, %r2, %r3;" R,                                               \
-      0xFEFE7D00)                                                                                  \
-    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF017F05; mov.b32 %r3, 9; "                         \
-      "vabsdiff4.u32.s32.s32 %r0, %r1, %r2, %r3;" R,                                               \
-      0x0202FF00)                                                                                  \
-    M("mov.b32 %r1, 0x01FF8005; mov.b32 %r2, 0xFF010305; mov.b32 %r3, 9; "                         \
-      "vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3;" R,                                           \
-      642)                                                                                         \
-    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; mov.b32 %r3, 9; "                         \
-      "vabsdiff2.u32.u32.u32 %r0, %r1, %r2, %r3;" R,                                               \
-      0x0002FFFE)                                                                                  \
-    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; mov.b32 %r3, 9; "                         \
-      "vabsdiff2.u32.s32.s32.add %r0, %r1, %r2, %r3;" R,                                           \
-      13)                                                                                          \
-    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00010001; add.u16x2 %r0, %r1, %r2;" R, 0x00020000)  \
-    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0x00030001; min.u16x2 %r0, %r1, %r2;" R, 0x00010001)  \
-    M("mov.b32 %r1, 0x0001FFFF; mov.b32 %r2, 0xFFFE0001; max.s16x2 %r0, %r1, %r2;" R, 0x00010001)  \
-    M("mov.b32 %r1, 0x8000FFFF; mov.b32 %r2, 0xFFFE0001; min.s16x2 %r0, %r1, %r2;" R, 0x8000FFFF)  \
-    M("mov.b32 %r1, 0x8000FFFF; mov.b32 %r2, 0xFFFE0001; "                                         \
-      "max.relu.s16x2 %r0, %r1, %r2;" R,                                                           \
-      0x00000001)                                                                                  \
+    M(OF_THREE("vabsdiff4.u32.u32.u32", 0x01FF8005, 0xFF010305, 9), 0xFEFE7D00)                    \
+    M(OF_THREE("vabsdiff4.u32.s32.s32", 0x01FF8005, 0xFF017F05, 9), 0x0202FF00)                    \
+    M(OF_THREE("vabsdiff4.u32.u32.u32.add", 0x01FF8005, 0xFF010305, 9), 642)                       \
+    M(OF_THREE("vabsdiff2.u32.u32.u32", 0x0001FFFF, 0x00030001, 9), 0x0002FFFE)                    \
+    M(OF_THREE("vabsdiff2.u32.s32.s32.add", 0x0001FFFF, 0x00030001, 9), 13)                        \
+    M(OF_TWO("add.u16x2", 0x0001FFFF, 0x00010001), 0x00020000)                                     \
+    M(OF_TWO("min.u16x2", 0x0001FFFF, 0x00030001), 0x00010001)                                     \
+    M(OF_TWO("max.s16x2", 0x0001FFFF, 0xFFFE0001), 0x00010001)                                     \
+    M(OF_TWO("min.s16x2", 0x8000FFFF, 0xFFFE0001), 0x8000FFFF)                                     \
+    M(OF_TWO("max.relu.s16x2", 0x8000FFFF, 0xFFFE0001), 0x00000001)                                \
     M("min.relu.s32 %r0, -5, 3;" R, 0)                                                             \
     M("max.relu.s32 %r0, -5, -3;" R, 0)                                                            \
     M("brev.b32 %r0, 0x13;" R, 0xC8000000)                                                         \
@@ -155,21 +150,11 @@
     M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.cc.s64 %d1, -1, 1, 0; addc.u64 %d0, 0, 0;", 1)         \
     M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
     /* comparisons of two halves at once */                                                        \
-    M("mov.b32 %r1, 0x3C00C000; mov.b32 %r2, 0x4000C000; "                                         \
-      "set.lt.f16x2.f16x2 %r0, %r1, %r2;" R,                                                       \
-      0x3C000000)                                                                                  \
-    M("mov.b32 %r1, 0x7E003C00; mov.b32 %r2, 0x7E003C00; "                                         \
-      "set.nan.f16x2.f16x2 %r0, %r1, %r2;" R,                                                      \
-      0x3C000000)                                                                                  \
-    M("mov.b32 %r1, 0x7E003C00; mov.b32 %r2, 0x3C004000; "                                         \
-      "set.geu.u32.f16x2 %r0, %r1, %r2;" R,                                                        \
-      0xFFFF0000)                                                                                  \
-    M("mov.b32 %r1, 0x3F80C000; mov.b32 %r2, 0x3F803F80; "                                         \
-      "set.ne.bf16x2.bf16x2 %r0, %r1, %r2;" R,                                                     \
-      0x3F80)                                                                                      \
-    M("mov.b32 %r1, 0x3F80C000; mov.b32 %r2, 0x3F803F80; "                                         \
-      "set.eq.u32.bf16x2 %r0, %r1, %r2;" R,                                                        \
-      0xFFFF0000)                                                                                  \
+    M(OF_TWO("set.lt.f16x2.f16x2", 0x3C00C000, 0x4000C000), 0x3C000000)                            \
+    M(OF_TWO("set.nan.f16x2.f16x2", 0x7E003C00, 0x7E003C00), 0x3C000000)                           \
+    M(OF_TWO("set.geu.u32.f16x2", 0x7E003C00, 0x3C004000), 0xFFFF0000)                             \
+    M(OF_TWO("set.ne.bf16x2.bf16x2", 0x3F80C000, 0x3F803F80), 0x3F80)                              \
+    M(OF_TWO("set.eq.u32.bf16x2", 0x3F80C000, 0x3F803F80), 0xFFFF0000)                             \
     M("mov.b16 %h1, 0xFFC0; set.nan.bf16.bf16 %h0, %h1, %h1;" H, 0x3F80)                           \
     M("mov.b16 %h1, 0x7C00; set.nan.f16.f16 %h0, %h1, %h1;" H, 0)                                  \
     M("mov.b16 %h1, 0x4000; set.eq.f16.f16 %h0, %h1, %h1;" H, 0x3C00)                              \
@@ -181,23 +166,13 @@
     M("testp.normal.f32 %p0, 0f80000000;" P, 1)                                                    \
     M("testp.normal.f64 %p0, 0d000FFFFFFFFFFFFF;" P, 0)                                            \
     M("max.NaN.f32 %r0, 0f3F800000, 0f7FC00000;" R, 0x7FFFFFFF)                                    \
-    M("mov.b32 %r1, 0x3C007E00; mov.b32 %r2, 0xC0003C00; "                                         \
-      "max.NaN.f16x2 %r0, %r1, %r2;" R,                                                            \
-      0x3C007FFF)                                                                                  \
-    M("mov.b32 %r1, 0x3F807FC0; mov.b32 %r2, 0xC0003F80; "                                         \
-      "min.NaN.bf16x2 %r0, %r1, %r2;" R,                                                           \
-      0xC0007FFF)                                                                                  \
-    M("mov.b32 %r1, 0x3C003C00; mov.b32 %r2, 0xC0003C00; mov.b32 %r3, 0x3C003C00; "                \
-      "fma.rn.relu.f16x2 %r0, %r1, %r2, %r3;" R,                                                   \
-      0x4000)                                                                                      \
+    M(OF_TWO("max.NaN.f16x2", 0x3C007E00, 0xC0003C00), 0x3C007FFF)                                 \
+    M(OF_TWO("min.NaN.bf16x2", 0x3F807FC0, 0xC0003F80), 0xC0007FFF)                                \
+    M(OF_THREE("fma.rn.relu.f16x2", 0x3C003C00, 0xC0003C00, 0x3C003C00), 0x4000)                   \
     M("mov.b16 %h1, 0xBF80; fma.rn.relu.bf16 %h0, %h1, %h1, %h1;" H, 0)                            \
-    M("mov.b32 %r1, 0x3C00C000; mov.b32 %r2, 0x3C003C00; "                                         \
-      "add.sat.f16x2 %r0, %r1, %r2;" R,                                                            \
-      0x3C000000)                                                                                  \
+    M(OF_TWO("add.sat.f16x2", 0x3C00C000, 0x3C003C00), 0x3C000000)                                 \
     M("mov.b16 %h1, 0x7E00; mul.sat.f16 %h0, %h1, %h1;" H, 0)                                      \
-    M("mov.b32 %r1, 0x38003800; mov.b32 %r2, 0x38003C00; mov.b32 %r3, 0; "                         \
-      "fma.rn.sat.f16x2 %r0, %r1, %r2, %r3;" R,                                                    \
-      0x34003800)                                                                                  \
+    M(OF_THREE("fma.rn.sat.f16x2", 0x38003800, 0x38003C00, 0), 0x34003800)                         \
     M("mov.b32 %r1, 0x7C00FC00; tanh.approx.f16x2 %r0, %r1;" R, 0x3C00BC00)                        \
     M("mov.b16 %h1, 0x7F80; tanh.approx.bf16 %h0, %h1;" H, 0x3F80)                                 \
     M("mov.b32 %r1, 0xFF807F80; tanh.approx.bf16x2 %r0, %r1;" R, 0xBF803F80)                       \
