@@ -11,8 +11,10 @@
 #include "kernels.h"
 #include "user_kernels.h"
 
+enum { THREADS = 3 };
 static int *gate;
 static cudaEvent_t event;
+static pthread_t threads[THREADS];
 static atomic_bool over;
 static atomic_int in_kernel, arrived, handled;
 
@@ -102,19 +104,31 @@ static void *allocates(void *unused)
     return NULL;
 }
 
+/* Several threads allocate until `join_allocating`. */
+static void start_allocating(void)
+{
+    over = 0;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, allocates, NULL);
+}
+
+static void join_allocating(void)
+{
+    over = 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 /* Each call reads its data under the lock. */
 CASE(copies_beside)
 {
-    pthread_t thread;
     void *a, *b;
     OK(cudaMalloc(&a, MiB));
     OK(cudaMalloc(&b, MiB));
-    over = 0;
-    pthread_create(&thread, NULL, allocates, NULL);
+    start_allocating();
     for (int i = 0; i < 300; i++)
         OK(cudaMemcpyPeerAsync(a, 0, b, 0, 64, 0));
-    over = 1;
-    pthread_join(thread, NULL);
+    join_allocating();
     OK(cudaFree(a));
     OK(cudaFree(b));
 }
@@ -199,12 +213,8 @@ static void *calls_in_child(void *unused)
  * same, even in its own threads. */
 CASE(forks)
 {
-    enum { THREADS = 3 };
-    pthread_t threads[THREADS];
-    over = 0;
     OK(cudaFree(NULL)); /* A child that is forked before the first call may use the device. */
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, allocates, NULL);
+    start_allocating();
     for (int i = 0; i < 20; i++) {
         int status;
         pid_t child = fork();
@@ -224,9 +234,7 @@ CASE(forks)
         if (status)
             break;
     }
-    over = 1;
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    join_allocating();
 }
 
 /* Pending work is the parent's: a child that makes calls does not do it again on memory that both

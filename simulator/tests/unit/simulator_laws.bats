@@ -6,12 +6,13 @@ load ../../../tests/suite
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{inside_{structures,walk},behaviour,flat,host_rules}
+        build/simulator/simulator/tests/unit/{inside_structures,behaviour,flat,host_rules} \
+        build/simulator/simulator/tests/{facts/walks,litmus/random}
 }
 
 setup() { unset "${!SIM_@}"; }
 
-# What make test leaves out of the walks, make test-all does.
+# What make test leaves out, make test-all does.
 STEPS=${TEST_LONG:+10000}
 STEPS=${STEPS:-3000}
 
@@ -46,63 +47,51 @@ ended() {
     done
 }
 
-# walk ordered|loose STEPS [SEED [EVERY [THREADS]]]. A loose walk is not checked. An ordered walk
-# reads what nobody has written.
+# walk PROFILE SEED [STATUS]: a random walk over a pool, in which every law holds after each call. It
+# frees blocks in any stream.
 walk() {
-    local check=off
-    [ "$1" = loose ] || check=no-init
-    SIM_CHECK=$check ended 0 "${BUILD:-simulator}" inside_walk "$@"
+    SIM_CHECK_LAWS=1 ended "${3:-0}" "${BUILD:-simulator}" ../facts/walks "$2" 400 "$1"
+    assert_line end
 }
 
-# walk_checked BUILD STEPS SEED: a loose walk, of which the checker reports much
-walk_checked() {
-    run in_build "$1" inside_walk loose "$2" "$3"
-    refute_output --regexp 'after step|Sanitizer|runtime error'
-    assert_output --partial "$2 steps"
+# programs FIRST COUNT: every law holds after each call of random programs, which are judged, too
+programs() {
+    SIM_CHECK_LAWS=1 SIM_CHECK=leaks,no-init ended 0 "${BUILD:-simulator}" \
+        ../litmus/random streams "$@"
 }
 
-@test "every law holds after each step of random walks, in which memory is short at times" {
-    local seed number='[1-9][0-9]*'
-    for seed in ${TEST_LONG:+1 2 3} 4; do
-        walk loose 10000 "$seed"
-        assert_output --regexp \
-            "^10000 steps, $number blocks live at the end, $number allocations found no memory\$"
+@test "every law holds after each call of random walks, in which memory is short at times" {
+    local seed profile
+    export SIM_CHECK=off
+    for seed in 1 ${TEST_LONG:+2 3 4}; do
+        for profile in 0 1 2 3 4; do
+            SIM_MEMORY=2G walk $profile "$seed"
+            SIM_MEMORY=256M walk $profile "$seed"
+        done
+    done
+    for profile in 0 2; do
+        SIM_MEMORY=256M walk $profile 5
+        assert_output --partial cudaErrorMemoryAllocation
     done
 }
 
 # bats test_tags=long
-@test "on a device with little memory, and under every schedule, the laws hold" {
+@test "the laws hold under every schedule" {
     local schedule
-    export SIM_MEMORY=256M
-    for schedule in measured instant late random:5; do
-        SIM_SCHEDULE=$schedule walk loose 5000 9
-    done
+    export SIM_CHECK=off SIM_MEMORY=256M
+    for schedule in instant late random:5; do SIM_SCHEDULE=$schedule walk 0 9; done
 }
 
 @test "with segments of other sizes the laws hold" {
     local segment
-    for segment in 2 7 48; do SIM_SEGMENT=$segment walk loose $((STEPS / 2)) 6; done
+    for segment in 2 7 48; do SIM_CHECK=off SIM_SEGMENT=$segment walk 0 6; done
 }
 
-@test "the checker breaks no law either" { walk_checked simulator "$STEPS" 5; }
+@test "the checker, which reports much of a walk, breaks no law either" { walk 0 5 3; }
 
-@test "a walk in order: the laws hold, nothing is reported, each block keeps its value" {
-    walk ordered 3000 4
-}
-
-@test "the same in four host threads at once" {
-    local schedule
-    for schedule in measured random:1; do SIM_SCHEDULE=$schedule walk ordered 1000 5 100 4; done
-}
-
-# bats test_tags=long
-@test "walks in order under other schedules, and under the sanitizers" {
-    make_sanitized address,undefined simulator/tests/unit/inside_walk
-    make_sanitized thread simulator/tests/unit/inside_walk
-    local schedule
-    for schedule in instant late random:5; do SIM_SCHEDULE=$schedule walk ordered 3000 4; done
-    BUILD=simulator-address-undefined walk ordered 10000 6 50
-    BUILD=simulator-thread walk ordered 500 7 100 4
+@test "the laws hold in random programs of streams, graphs, and threads, and in threads at once" {
+    programs 1 $((STEPS / 30))
+    SIM_CHECK_LAWS=1 ended 0 simulator host_rules copies_beside
 }
 
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
@@ -116,11 +105,12 @@ walk_checked() {
 
 # bats test_tags=long
 @test "address and undefined-behaviour sanitizers find nothing in random and odd programs" {
-    make_sanitized address,undefined libptx.so simulator/tests/facts/one-gpu \
-        simulator/tests/unit/{inside_walk,behaviour,host_rules,instructions}
-    local one
-    BUILD=simulator-address-undefined walk loose 2000 6
-    walk_checked simulator-address-undefined 2000 7
+    make_sanitized address,undefined libptx.so simulator/tests/facts/{one-gpu,walks} \
+        simulator/tests/litmus/random simulator/tests/unit/{behaviour,host_rules,instructions}
+    local one BUILD=simulator-address-undefined
+    SIM_CHECK=off walk 0 6
+    walk 0 7 3
+    programs 1 40
     for one in first pointers; do
         SIM_CHECK=off ended 0 simulator-address-undefined ../facts/one-gpu "$one"
     done
@@ -143,15 +133,15 @@ walk_checked() {
 }
 
 # bats test_tags=long
-@test "the thread sanitizer finds nothing in host functions, two threads, and a walk" {
+@test "the thread sanitizer finds nothing in host functions, threads, and a walk" {
     local one
-    make_sanitized thread simulator/tests/unit/{inside_walk,behaviour,host_rules}
+    make_sanitized thread simulator/tests/facts/walks simulator/tests/unit/{behaviour,host_rules}
     ended 3 simulator-thread behaviour host_function
     # It allows no call in a child of several threads, and delays a signal to a waiting thread.
     for one in sizes destroyed_while_awaited copies_beside; do
         SIM_MEMORY=4G ended 0 simulator-thread host_rules "$one"
     done
-    BUILD=simulator-thread walk loose 300 8
+    SIM_CHECK=off BUILD=simulator-thread walk 0 8
 }
 
 @test "SIM_CHECK_LAWS=1: a broken law ends the next call with a sentence; correct programs run" {
