@@ -750,44 +750,32 @@ CASE(late_acquired)
 
 /* ---- frees ---- */
 
-/* The exporter frees what the importer has open, and the importer uses it. */
-CASE(free_first)
+/* The exporter frees what the importer has open. The importer's copy may still run then
+ * (`is_in_use`), or it uses the memory afterwards. */
+static void free_held(int importer, int is_in_use)
 {
+    void *h;
     if (importer) {
-        data = open_memory();
-        go();
-        wait_for_go();
-        OK(cudaMemsetAsync(data, 1, MiB, s));
-        close_memory();
-        return;
-    }
-    share_memory();
-    wait_for_go();
-    OK(cudaFree(data));
-    go();
-    wait_for_go();
-}
-
-/* The exporter frees, while the importer's copy may still run. */
-CASE(free_unordered)
-{
-    if (importer) {
-        void *h;
         OK(cudaMallocHost(&h, MiB));
         data = open_memory();
-        OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
+        if (is_in_use)
+            OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
         go();
         wait_for_go();
+        if (!is_in_use)
+            OK(cudaMemsetAsync(data, 1, MiB, s));
         close_memory();
         OK(cudaFreeHost(h));
         return;
     }
     share_memory();
-    wait_for_go();
-    OK(cudaFree(data));
+    free_memory();
     go();
     wait_for_go();
 }
+
+CASE(free_first) { free_held(importer, 0); }
+CASE(free_unordered) { free_held(importer, 1); }
 
 /* The memory is the importer's again when the exporter has freed it and made another of it: the old
  * handle is reported, and the new one is another. When the neighbor is freed, too, the old handle
@@ -829,6 +817,15 @@ CASE(open_freed)
     OK(cudaFree(second));
 }
 
+/* The exporter's last calls, when the importer has ended. */
+static void end_behind_importer(void)
+{
+    int status = child_status();
+    OK(cudaFree(data));
+    OK(cudaStreamDestroy(s));
+    exit(status);
+}
+
 /* The importer closes before its work is over, or never. */
 CASE(close_in_use)
 {
@@ -852,10 +849,7 @@ CASE(never_closed)
         return;
     }
     share_memory();
-    int status = child_status();
-    OK(cudaFree(data));
-    OK(cudaStreamDestroy(s));
-    exit(status);
+    end_behind_importer();
 }
 
 /* ---- the exporter ends ---- */
@@ -1019,10 +1013,7 @@ CASE(out_of_reach)
     }
     OK(cudaSetDevice(1));
     share_memory();
-    int status = child_status();
-    OK(cudaFree(data));
-    OK(cudaStreamDestroy(s));
-    exit(status);
+    end_behind_importer();
 }
 
 /* ---- arguments, and how much there is room for ---- */
