@@ -6,7 +6,7 @@ load ../../../tests/suite
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{inside_structures,behaviour,flat,host_rules} \
+        build/simulator/simulator/tests/unit/{inside_clocks,behaviour,flat,host_rules} \
         build/simulator/simulator/tests/{facts/walks,litmus/random}
 }
 
@@ -32,18 +32,10 @@ ended() {
         miss "${*:2} ($(env | grep '^SIM_' | xargs)): exit status $status" "$output"
 }
 
-@test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
-    local sizes
-    for sizes in 2 10 300; do
-        ended 0 simulator inside_structures tree $((3 * STEPS)) "$sizes"
-    done
-}
-
 @test "a vector clock holds what an array would, in trees of one level and of several" {
     local slots
     for slots in 40 640 40000 70000; do
-        ended 0 simulator inside_structures clocks \
-            $((slots < 100 ? 20 * STEPS : STEPS)) $slots
+        ended 0 simulator inside_clocks $((slots < 100 ? 20 * STEPS : STEPS)) $slots
     done
 }
 
