@@ -38,13 +38,6 @@ static void wait_if(bool wanted)
         CHECK(cudaDeviceSynchronize());
 }
 
-CASE(managed_read)
-{
-    managed(N);
-    set<<<N / 256, 256>>>(a);
-    wait_if(!wrong);
-    seen = a[5];
-}
 CASE(managed_write)
 {
     int *sum;
@@ -62,25 +55,10 @@ CASE(variable_read)
     wait_if(!wrong);
     seen = variable[5];
 }
-CASE(mapped_read)
-{
-    mapped(N);
-    set<<<N / 256, 256, 0, s>>>(a);
-    wait_if(!wrong);
-    seen = a[N - 1];
-}
 CASE(small_mapped)
 {
     mapped(64);
     set<<<1, 64, 0, s>>>(a);
-    wait_if(!wrong);
-    seen = a[5];
-}
-CASE(after_memset)
-{
-    managed(N);
-    CHECK(cudaMemsetAsync(a, 0, N * sizeof *a, s));
-    set<<<N / 256, 256, 0, s>>>(a);
     wait_if(!wrong);
     seen = a[5];
 }
