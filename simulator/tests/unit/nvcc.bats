@@ -142,16 +142,13 @@ cudaSuccess
         "/order.cu:$(sed -n '/ void set(/=' "$ROOT/simulator/tests/unit/kernels/order.cu"), by its"
     reported order write_and_read "read not ordered after a write" ", by its argument 2"
     reported order memset_behind "unordered writes"
-    reported order memset_before "unordered writes"
     reported order fields "unordered writes"
-    reported order slices "unordered writes"
     reported order atomics "unordered writes"
     reported order by_data "write not ordered after a read"
     reported order freed_behind "free before allocation" "free before the use ends."
     reported order before_allocation "use before allocation"
     reported order after_free "use after free"
     reported order outside "access outside the allocation" "touches bytes 262244 to 262247"
-    reported order captured "unordered writes" "(graph launch 1 in stream 1)"
     reported order dependent "read not ordered after a write" \
         " may begin before set_and_trigger has ended (cudaLaunchAttribute" \
         "To do:     cudaGridDependencySynchronize() in copy_beside"

@@ -74,12 +74,6 @@ CASE(memset_behind)
     order();
     cudaMemsetAsync(p, 0, COUNT * 4, t);
 }
-CASE(memset_before)
-{
-    cudaMemsetAsync(p, 0, COUNT * 4, s);
-    order();
-    set IN(t)(p, 1);
-}
 CASE(fields)
 {
     set_a<<<COUNT / 512, 256, 0, s>>>((pair *)p);
@@ -87,11 +81,6 @@ CASE(fields)
         set_b<<<COUNT / 512, 256, 0, t>>>((pair *)p);
     else
         set_a<<<COUNT / 512, 256, 0, t>>>((pair *)p);
-}
-CASE(slices)
-{
-    set<<<COUNT / 512, 256, 0, s>>>(p, 1);
-    set<<<COUNT / 512, 256, 0, t>>>(p + COUNT / 2 - wrong, 2);
 }
 CASE(atomics)
 {
@@ -166,28 +155,6 @@ CASE(dependent)
     cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
     set_and_trigger IN(s)(p, 4);
     cudaLaunchKernelEx(&c, wrong ? copy_beside<false> : copy_beside<true>, q, from);
-}
-
-CASE(captured)
-{
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaEvent_t fork;
-    cudaEventCreate(&fork);
-    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
-    cudaEventRecord(fork, s);
-    cudaStreamWaitEvent(t, fork, 0);
-    set IN(s)(p, 1);
-    order();
-    set IN(t)(p, 2);
-    cudaEventRecord(fork, t);
-    cudaStreamWaitEvent(s, fork, 0);
-    cudaStreamEndCapture(s, &graph);
-    cudaGraphInstantiate(&exec, graph, 0);
-    cudaGraphLaunch(exec, s);
-    cudaStreamSynchronize(s);
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
 }
 
 int main(int argc, char **argv)
