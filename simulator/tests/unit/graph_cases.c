@@ -742,17 +742,6 @@ CASE(kernels_refused)
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, node, NULL));
 }
 
-/* Two nodes that write the same bytes. */
-CASE(kernels_unordered)
-{
-    cudaGraphNode_t first, second;
-    struct cudaKernelNodeParams one = params(kernel_fill(), data, 1, COUNT);
-    OK(cudaGraphAddKernelNode(&first, g, NULL, 0, &one));
-    one = params(kernel_add(), data, 1, COUNT);
-    OK(cudaGraphAddKernelNode(&second, g, &first, is_correct, &one));
-    launched(g);
-}
-
 /* ---- memory of graphs ---- */
 
 static size_t figure(enum cudaGraphMemAttributeType attribute)

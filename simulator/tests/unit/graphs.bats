@@ -100,11 +100,6 @@ destroyed"
         miss "It prints other parameters:" "$(cat each.dot)"
 }
 
-@test "two kernel nodes that no edge orders are reported" {
-    reported graph_cases kernels_unordered "unordered writes" \
-        "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
-}
-
 # ---- sanitizers ----
 
 # bats test_tags=long

@@ -39,8 +39,8 @@ ended() {
     done
 }
 
-# walk PROFILE SEED [STATUS]: a random walk over a pool, in which every law holds after each call. It
-# frees blocks in any stream.
+# walk PROFILE SEED [STATUS]: a random walk over a pool, in which every law holds after each call,
+# and which frees blocks in any stream
 walk() {
     SIM_CHECK_LAWS=1 ended "${3:-0}" "${BUILD:-simulator}" ../facts/walks "$2" 400 "$1"
     assert_line end
