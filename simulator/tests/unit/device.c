@@ -326,13 +326,12 @@ CASE(bytes)
     free(pageable);
 }
 
-/* Rows of a captured copy and memset, and of a memset node with wider elements. */
+/* Rows of a captured copy and memset. */
 CASE(nodes)
 {
     unsigned char *d, *pinned;
     cudaGraph_t g;
     cudaGraphExec_t x;
-    cudaGraphNode_t n;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc((void **)&d, BYTES));
     OK(cudaMallocHost((void **)&pinned, BYTES));
@@ -349,22 +348,6 @@ CASE(nodes)
     SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 10, 50, 3, 9));
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphDestroy(g));
-
-    struct cudaMemsetParams p = {.dst = d,
-                                 .pitch = PITCH,
-                                 .value = 0x05050505,
-                                 .elementSize = 4,
-                                 .width = 10,
-                                 .height = HEIGHT};
-    OK(cudaGraphCreate(&g, 0));
-    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
-    p.width = PITCH / 4 + 1;
-    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
-    OK(cudaGraphInstantiate(&x, g, 0));
-    OK(cudaGraphLaunch(x, s));
-    OK(cudaMemcpyAsync(pinned, d, BYTES, cudaMemcpyDeviceToHost, s));
-    OK(cudaStreamSynchronize(s));
-    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 40, 5, 7));
     OK(cudaFreeHost(pinned));
     OK(cudaFree(d));
 }
