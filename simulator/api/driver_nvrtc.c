@@ -7,21 +7,19 @@
 
 #include "os/os.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define EXPORT __attribute__((visibility("default")))
 
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
 
-EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes);
-EXPORT int nvrtcGetCUBIN(void *program, char *image);
-
-int nvrtcGetCUBINSize(void *program, size_t *bytes)
+EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes)
 {
     int (*of_ptx)(void *, size_t *);
     *(void **)&of_ptx = os_symbol("nvrtcGetPTXSize");
     return of_ptx ? of_ptx(program, bytes) : NVRTC_ERROR_INTERNAL_ERROR;
 }
 
-int nvrtcGetCUBIN(void *program, char *image)
+EXPORT int nvrtcGetCUBIN(void *program, char *image)
 {
     int (*ptx)(void *, char *);
     *(void **)&ptx = os_symbol("nvrtcGetPTX");

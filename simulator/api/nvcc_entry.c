@@ -8,6 +8,7 @@
  *
  * None of these is a call of the program, so they have no cost and no line in the journal. Their
  * prototypes are in the toolkit's crt/host_runtime.h, which is for C++ alone. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "api/launches.h"
 #include "api/own_process.h"
 #include "os/os.h"
@@ -16,15 +17,7 @@
 
 /* ---- before main ---- */
 
-EXPORT void **__cudaRegisterFatBinary(void *wrapper);
-EXPORT void __cudaRegisterFatBinaryEnd(void **binary);
-EXPORT void __cudaUnregisterFatBinary(void **binary);
-EXPORT char __cudaInitModule(void **binary);
-EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
-                                   const char *symbol, int thread_limit, void *thread, void *block,
-                                   dim3 *block_size, dim3 *grid_size, int *warp_size);
-
-void **__cudaRegisterFatBinary(void *wrapper)
+EXPORT void **__cudaRegisterFatBinary(void *wrapper)
 {
     lock_acquire();
     struct binary *binary = registry_add_binary(wrapper);
@@ -34,12 +27,12 @@ void **__cudaRegisterFatBinary(void *wrapper)
     return (void **)binary;
 }
 
-void __cudaRegisterFatBinaryEnd(void **binary) { (void)binary; }
+EXPORT void __cudaRegisterFatBinaryEnd(void **binary) { (void)binary; }
 /* Registered code stays, because queued work may refer to it. */
-void __cudaUnregisterFatBinary(void **binary) { (void)binary; }
+EXPORT void __cudaUnregisterFatBinary(void **binary) { (void)binary; }
 
 /* Called before the host first uses a __managed__ variable, perhaps before any call. */
-char __cudaInitModule(void **handle)
+EXPORT char __cudaInitModule(void **handle)
 {
     struct binary *binary = (struct binary *)handle;
     if (!binary)
@@ -55,9 +48,9 @@ char __cudaInitModule(void **handle)
     return 1;
 }
 
-void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *symbol,
-                            int thread_limit, void *thread, void *block, dim3 *block_size,
-                            dim3 *grid_size, int *warp_size)
+EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
+                                   const char *symbol, int thread_limit, void *thread, void *block,
+                                   dim3 *block_size, dim3 *grid_size, int *warp_size)
 {
     lock_acquire();
     registry_add_kernel((struct binary *)binary, host, symbol);
@@ -65,10 +58,7 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
 }
 
 EXPORT void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
-                              size_t bytes, int constant, int global);
-
-void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
-                       size_t bytes, int constant, int global)
+                              size_t bytes, int constant, int global)
 {
     lock_acquire();
     registry_add_variable((struct binary *)binary, host, symbol, bytes);
@@ -76,10 +66,7 @@ void __cudaRegisterVar(void **binary, char *host, char *device, const char *symb
 }
 
 EXPORT void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol,
-                                     int ext, size_t bytes, int constant, int global);
-
-void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol, int ext,
-                              size_t bytes, int constant, int global)
+                                     int ext, size_t bytes, int constant, int global)
 {
     lock_acquire();
     registry_add_managed((struct binary *)binary, host, symbol);
@@ -102,15 +89,9 @@ static _Thread_local unsigned pending_count;
 /* The site of the configuration that the stub has taken, or NULL. */
 static _Thread_local void *popped_site;
 
-EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
-                                            cudaStream_t stream);
-EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes,
-                                              void *stream);
-EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
-
 /* A nonzero result cancels the launch. */
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
-                                     cudaStream_t stream)
+EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                            cudaStream_t stream)
 {
     if (pending_count == PENDING_MAX)
         os_fatal("more than %d launches stand in the arguments of each other.", PENDING_MAX);
@@ -121,7 +102,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
     return 0;
 }
 
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream)
+EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes,
+                                              void *stream)
 {
     if (!pending_count)
         return cudaErrorMissingConfiguration;
@@ -135,7 +117,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_b
 }
 
 /* The host function's address stands for the kernel, so a launch accepts both. */
-cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
+EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
     *kernel = (cudaKernel_t)host;
     return cudaSuccess;
