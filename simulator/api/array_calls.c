@@ -41,8 +41,7 @@ size_t array_element_bytes(const struct cudaChannelFormatDesc *desc)
 
 static bool is_at_most(size_t value, enum cudaDeviceAttr attribute)
 {
-    int most = 0;
-    return device_attribute(attribute, &most) && value <= (size_t)most;
+    return value <= device_figure(attribute);
 }
 
 /* Returns whether an array can have this form. Measured (probe-odd-answers.txt, "places"): the form

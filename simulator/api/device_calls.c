@@ -24,11 +24,9 @@ struct bus_id {
 /* Device 0 has the address of the recorded one. Assumed: the others follow it. */
 static struct bus_id bus_id_of(int device)
 {
-    int domain = 0, bus = 0, first = 0;
-    device_attribute(cudaDevAttrPciDomainId, &domain);
-    device_attribute(cudaDevAttrPciBusId, &bus);
-    device_attribute(cudaDevAttrPciDeviceId, &first);
-    return (struct bus_id){(unsigned)domain, (unsigned)bus, (unsigned)(first + device), 0};
+    return (struct bus_id){(unsigned)device_figure(cudaDevAttrPciDomainId),
+                           (unsigned)device_figure(cudaDevAttrPciBusId),
+                           (unsigned)device_figure(cudaDevAttrPciDeviceId) + (unsigned)device, 0};
 }
 
 /* Assumed: it makes no context, but asks the driver, as cuInit does. */

@@ -378,14 +378,14 @@ cudaError_t do_cuOccupancyMaxPotentialBlockSizeWithFlags(struct call *call, int 
                                                          unsigned int flags)
 {
     struct cudaFuncAttributes a;
-    int most = 0, multiprocessors = 0, best = 0;
+    const int most = (int)device_figure(cudaDevAttrMaxThreadsPerMultiProcessor),
+              multiprocessors = (int)device_figure(cudaDevAttrMultiProcessorCount);
+    int best = 0;
     if (!grid || !block || limit < 0)
         return cudaErrorInvalidValue;
     cudaError_t e = do_cudaFuncGetAttributes(call, &a, function);
     if (e)
         return e;
-    device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor, &most);
-    device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
     limit = limit && limit < a.maxThreadsPerBlock ? limit : a.maxThreadsPerBlock;
     *grid = *block = 0;
     for (int aligned = (limit + 31) / 32 * 32; aligned > 0 && best < most; aligned -= 32) {

@@ -106,7 +106,6 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    int most = 0;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
     /* Measured (probe-more-answers.txt, "launches"): an attribute that cannot be set. */
     if (!e
@@ -118,8 +117,9 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
         k->in_clusters = true;
     if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return e;
-    device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);
-    if (value < 0 || (size_t)value + code->static_shared_bytes > (size_t)most)
+    if (value < 0
+        || (size_t)value + code->static_shared_bytes
+               > device_figure(cudaDevAttrMaxSharedMemoryPerBlockOptin))
         return cudaErrorInvalidValue;
     k->shared_limit = (size_t)value + code->static_shared_bytes;
     return cudaSuccess;
@@ -147,16 +147,14 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    int all = 0, reserved = 0, most = 0;
     if (!bytes || blocks <= 0 || threads <= 0)
         return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (e)
         return e;
-    device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, &all);
-    device_attribute(cudaDevAttrReservedSharedMemoryPerBlock, &reserved);
-    device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);
-    int each = all / blocks - reserved;
+    const int all = (int)device_figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+              most = (int)device_figure(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    int each = all / blocks - (int)device_figure(cudaDevAttrReservedSharedMemoryPerBlock);
     each = (each < most ? each : most) - (int)code->static_shared_bytes;
     *bytes = each > 0 ? (size_t)each : 0;
     return cudaSuccess;

@@ -219,9 +219,8 @@ cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
 /* Documented: hitRatio is from 0 to 1, and a window no larger than the device's attribute says. */
 static bool is_window(const struct cudaAccessPolicyWindow *w)
 {
-    int most = 0;
-    device_attribute(cudaDevAttrMaxAccessPolicyWindowSize, &most);
-    return w->hitRatio >= 0 && w->hitRatio <= 1 && w->num_bytes <= (size_t)most;
+    return w->hitRatio >= 0 && w->hitRatio <= 1
+        && w->num_bytes <= device_figure(cudaDevAttrMaxAccessPolicyWindowSize);
 }
 
 cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,

@@ -8,13 +8,6 @@
 
 /* ---- what an object is made of ---- */
 
-static int figure(enum cudaDeviceAttr attribute)
-{
-    int value = 0;
-    device_attribute(attribute, &value);
-    return value;
-}
-
 /* Sets the form of a texel. Returns false if there is none with these channels. */
 static bool set_texel(struct texture *t, const struct cudaChannelFormatDesc *desc)
 {
@@ -55,8 +48,8 @@ static cudaError_t use_memory(struct call *call, const void *address,
                               const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
                               size_t pitch, struct texture *t)
 {
-    if (!address || (uintptr_t)address % (size_t)figure(cudaDevAttrTextureAlignment)
-        || pitch % (size_t)figure(cudaDevAttrTexturePitchAlignment))
+    if (!address || (uintptr_t)address % device_figure(cudaDevAttrTextureAlignment)
+        || pitch % device_figure(cudaDevAttrTexturePitchAlignment))
         return cudaErrorInvalidValue;
     if (!set_texel(t, desc))
         return cudaErrorInvalidChannelDescriptor;
@@ -82,8 +75,8 @@ static cudaError_t use_linear(struct call *call, const struct cudaResourceDesc *
 static cudaError_t use_pitched(struct call *call, const struct cudaResourceDesc *r,
                                struct texture *t)
 {
-    if (r->res.pitch2D.width > (size_t)figure(cudaDevAttrMaxTexture2DLinearWidth)
-        || r->res.pitch2D.height > (size_t)figure(cudaDevAttrMaxTexture2DLinearHeight))
+    if (r->res.pitch2D.width > device_figure(cudaDevAttrMaxTexture2DLinearWidth)
+        || r->res.pitch2D.height > device_figure(cudaDevAttrMaxTexture2DLinearHeight))
         return cudaErrorInvalidValue;
     return use_memory(call, r->res.pitch2D.devPtr, &r->res.pitch2D.desc, r->res.pitch2D.width,
                       r->res.pitch2D.height, r->res.pitch2D.pitchInBytes, t);

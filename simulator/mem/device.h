@@ -40,6 +40,13 @@ cudaError_t device_set_limit(int device, int limit, size_t value);
 /* Writes the answer of cudaDeviceGetAttribute: the value of an H200, changed as the settings
  * require. Returns false if there is no such attribute. */
 bool device_attribute(int attribute, int *value);
+/* Returns the value of an attribute that is never negative, such as a limit. */
+static inline size_t device_figure(enum cudaDeviceAttr attribute)
+{
+    int value = 0;
+    device_attribute(attribute, &value);
+    return (size_t)value;
+}
 void device_properties(struct cudaDeviceProp *properties);
 
 #endif

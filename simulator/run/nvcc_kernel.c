@@ -56,26 +56,19 @@ cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *w
     return e;
 }
 
-static size_t figure(enum cudaDeviceAttr attribute)
-{
-    int value = 0;
-    device_attribute(attribute, &value);
-    return (size_t)value;
-}
-
 /* Assumed: registers set no limit, because PTX does not say how many registers a thread takes. */
 unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
                                      size_t shared_bytes)
 {
     NEEDS_LOCK();
-    if (!threads || threads > figure(cudaDevAttrMaxThreadsPerBlock))
+    if (!threads || threads > device_figure(cudaDevAttrMaxThreadsPerBlock))
         return 0;
     size_t whole = round_up(threads, WARP_SIZE),
-           most = figure(cudaDevAttrMaxBlocksPerMultiprocessor);
-    size_t by_threads = figure(cudaDevAttrMaxThreadsPerMultiProcessor) / whole;
-    size_t by_shared = figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor)
+           most = device_figure(cudaDevAttrMaxBlocksPerMultiprocessor);
+    size_t by_threads = device_figure(cudaDevAttrMaxThreadsPerMultiProcessor) / whole;
+    size_t by_shared = device_figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor)
                      / (code->static_shared_bytes + shared_bytes
-                        + figure(cudaDevAttrReservedSharedMemoryPerBlock));
+                        + device_figure(cudaDevAttrReservedSharedMemoryPerBlock));
     most = by_threads < most ? by_threads : most;
     return (unsigned)(by_shared < most ? by_shared : most);
 }
@@ -105,7 +98,7 @@ cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
     /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
     uint64_t fit = nvcc_kernel_blocks_that_fit(code, block.x * block.y * block.z, shared_bytes)
-                 * figure(cudaDevAttrMultiProcessorCount);
+                 * device_figure(cudaDevAttrMultiProcessorCount);
     if (blocks <= fit)
         return nvcc_kernel_check(k, code, grid, block, shared_bytes);
     failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",
