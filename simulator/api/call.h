@@ -69,6 +69,9 @@ enum call_flags {
 /* Is all that a call does that only stores a value for the program. */
 #define STORE(pointer, value) \
     ((pointer) ? (*(pointer) = (value), cudaSuccess) : cudaErrorInvalidValue)
+/* The same, if `object`, which has the value, exists. Otherwise the call returns `error`. */
+#define STORE_OF(object, error, pointer, value) \
+    ((pointer) && !(object) ? (error) : STORE(pointer, value))
 
 /* Is call_enter (api/entry.h) for a function that is not modeled, which has only a name. */
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,

@@ -46,6 +46,11 @@ unsigned context_count_created(void);
 /* The first returns the calling thread's current context, or NULL. The second returns whether the
  * thread has no current one because that ended. */
 struct context *context_current(void);
+/* Returns the context of a handle, for NULL the current one; or NULL if there is none. */
+static inline struct context *context_given(const void *handle)
+{
+    return handle ? context_of(handle) : context_current();
+}
 bool context_is_destroyed(void);
 /* Makes a context current; NULL: none. */
 void context_set_current(struct context *c);

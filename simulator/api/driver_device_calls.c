@@ -53,16 +53,6 @@ cudaError_t do_cuDeviceGetUuid_v2(struct call *call, CUuuid *uuid, CUdevice devi
     return e;
 }
 
-cudaError_t do_cuDeviceTotalMem_v2(struct call *call, size_t *bytes, CUdevice device)
-{
-    if (!bytes)
-        return cudaErrorInvalidValue;
-    if (!device_exists(device))
-        return cudaErrorInvalidDevice;
-    *bytes = settings.memory;
-    return cudaSuccess;
-}
-
 cudaError_t do_cuDeviceComputeCapability(struct call *call, int *major, int *minor, CUdevice device)
 {
     if (!major || !minor)
@@ -239,66 +229,14 @@ cudaError_t do_cuCtxSetCurrent(struct call *call, CUcontext context)
     return cudaSuccess;
 }
 
-/* Documented: without a current context, the answer is NULL. */
-cudaError_t do_cuCtxGetCurrent(struct call *call, CUcontext *context)
-{
-    if (!context)
-        return cudaErrorInvalidValue;
-    const struct context *c = context_current();
-    *context = c ? c->handle : NULL;
-    return cudaSuccess;
-}
-
-/* Returns the context of a handle, or the current one for NULL, or an error. */
-static cudaError_t find_context(CUcontext handle, struct context **c)
-{
-    *c = handle ? context_of(handle) : context_current();
-    return *c ? cudaSuccess : cudaErrorDeviceUninitialized;
-}
-
-cudaError_t do_cuCtxGetDevice_v2(struct call *call, CUdevice *device, CUcontext context)
-{
-    struct context *c;
-    if (!device)
-        return cudaErrorInvalidValue;
-    cudaError_t e = find_context(context, &c);
-    if (!e)
-        *device = c->device;
-    return e;
-}
-
-cudaError_t do_cuCtxGetId(struct call *call, CUcontext context, unsigned long long *id)
-{
-    struct context *c;
-    if (!id)
-        return cudaErrorInvalidValue;
-    cudaError_t e = find_context(context, &c);
-    if (!e)
-        *id = c->id;
-    return e;
-}
-
-/* Assumed: the version of cuCtxCreate_v2, which is what the reference's example shows. */
-cudaError_t do_cuCtxGetApiVersion(struct call *call, CUcontext context, unsigned int *version)
-{
-    struct context *c;
-    if (!version)
-        return cudaErrorInvalidValue;
-    cudaError_t e = find_context(context, &c);
-    if (!e)
-        *version = 3020;
-    return e;
-}
-
 cudaError_t do_cuCtxSynchronize_v2(struct call *call, CUcontext context)
 {
-    struct context *c;
-    cudaError_t e = find_context(context, &c);
-    if (e)
-        return e;
+    const struct context *c = context_given(context);
+    if (!c)
+        return cudaErrorDeviceUninitialized;
     int current = device_current();
     device_set_current(c->device);
-    e = do_cudaDeviceSynchronize(call);
+    cudaError_t e = do_cudaDeviceSynchronize(call);
     device_set_current(current);
     return e;
 }
@@ -314,18 +252,4 @@ cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *con
                                   "which context of several (cuCtxCreate) a stream belongs to is");
     *context = context_primary(s->device)->handle;
     return cudaSuccess;
-}
-
-/* ---- peers ---- */
-
-cudaError_t do_cuCtxEnablePeerAccess(struct call *call, CUcontext peer, unsigned int flags)
-{
-    const struct context *c = context_of(peer);
-    return c ? do_cudaDeviceEnablePeerAccess(call, c->device, flags) : cudaErrorDeviceUninitialized;
-}
-
-cudaError_t do_cuCtxDisablePeerAccess(struct call *call, CUcontext peer)
-{
-    const struct context *c = context_of(peer);
-    return c ? do_cudaDeviceDisablePeerAccess(call, c->device) : cudaErrorDeviceUninitialized;
 }

@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/hazards.h"
 #include "mem/device.h"
+#include "mem/virtual_memory.h"
 #include "os/os.h"
 
 /* The structures of both APIs are the same. */
@@ -27,6 +28,7 @@ SAME(CUDA_RESOURCE_VIEW_DESC, struct cudaResourceViewDesc);
 SAME(CUgraphEdgeData, cudaGraphEdgeData);
 SAME(CUgraphExecUpdateResultInfo, cudaGraphExecUpdateResultInfo);
 SAME(CUlaunchAttributeValue, cudaLaunchAttributeValue);
+SAME(CUlaunchAttribute, cudaLaunchAttribute);
 SAME(CUipcMemHandle, cudaIpcMemHandle_t);
 SAME(CUipcEventHandle, cudaIpcEventHandle_t);
 
@@ -36,6 +38,12 @@ SAME(CUipcEventHandle, cudaIpcEventHandle_t);
     {                                                                           \
         .type = (enum cudaMemLocationType)(location).type, .id = (location).id, \
     }
+
+/* The memsets of a row and of rows, with the parameters' names of cuda.h. */
+#define SET_ROW(value, element, stream) \
+    memset_2d(call, (void *)dstDevice, 0, (int)(value), element, N, 1, stream)
+#define SET_ROWS(value, element, stream) \
+    memset_2d(call, (void *)dstDevice, dstPitch, (int)(value), element, Width, Height, stream)
 
 /* ---- errors ---- */
 

@@ -11,17 +11,6 @@
 #include "mem/virtual_memory.h"
 #include "os/os.h"
 
-/* ---- allocations ---- */
-
-/* Documented: elements have 4, 8, or 16 bytes. */
-cudaError_t do_cuMemAllocPitch_v2(struct call *call, CUdeviceptr *pointer, size_t *pitch,
-                                  size_t width, size_t height, unsigned int element)
-{
-    if (!width || !height || (element != 4 && element != 8 && element != 16))
-        return cudaErrorInvalidValue;
-    return do_cudaMallocPitch(call, (void **)pointer, pitch, width, height);
-}
-
 /* ---- copies ---- */
 
 /* Finds the device that a context names, or the current one for NULL (measured:

@@ -49,7 +49,7 @@ static cudaError_t refuse_image(const struct call *call, const void *image, cons
     return e;
 }
 
-static cudaError_t load(const struct call *call, void **handle, const void *image, int device,
+cudaError_t driver_load(const struct call *call, void **handle, const void *image, int device,
                         unsigned count, const CUjit_option *options, void **values)
 {
     const char *why;
@@ -104,34 +104,9 @@ cudaError_t do_cuModuleLoad(struct call *call, CUmodule *module, const char *pat
     char *image = read_file(path, &bytes);
     if (!image)
         return cudaErrorFileNotFound;
-    cudaError_t e = load(call, (void **)module, image, device_current(), 0, NULL, NULL);
+    cudaError_t e = driver_load(call, (void **)module, image, device_current(), 0, NULL, NULL);
     os_free(image);
     return e;
-}
-
-cudaError_t do_cuModuleLoadDataEx(struct call *call, CUmodule *module, const void *image,
-                                  unsigned int count, CUjit_option *options, void **values)
-{
-    return load(call, (void **)module, image, device_current(), count, options, values);
-}
-
-cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const void *image,
-                                 CUjit_option *options, void **values, unsigned int count,
-                                 CUlibraryOption *libraryOptions, void **libraryValues,
-                                 unsigned int libraryCount)
-{
-    return load(call, (void **)library, image, NO_DEVICE, count, options, values);
-}
-
-/* A library's module is the library, and its kernels are the module's. */
-cudaError_t do_cuLibraryGetModule(struct call *call, CUmodule *module, CUlibrary library)
-{
-    if (!module)
-        return cudaErrorInvalidValue;
-    if (!handle_object(HANDLE_MODULE, library))
-        return cudaErrorInvalidResourceHandle;
-    *module = (CUmodule)library;
-    return cudaSuccess;
 }
 
 /* ---- what a module has ---- */
@@ -149,16 +124,6 @@ cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmo
     if (!k)
         return cudaErrorSymbolNotFound;
     *function = (CUfunction)k;
-    return cudaSuccess;
-}
-
-cudaError_t do_cuKernelGetFunction(struct call *call, CUfunction *function, CUkernel kernel)
-{
-    if (!function)
-        return cudaErrorInvalidValue;
-    if (!registry_kernel(kernel))
-        return cudaErrorInvalidResourceHandle;
-    *function = (CUfunction)kernel;
     return cudaSuccess;
 }
 
@@ -338,17 +303,6 @@ cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction f
     return cudaSuccess;
 }
 
-cudaError_t do_cuFuncGetName(struct call *call, const char **name, CUfunction function)
-{
-    if (!name || !function)
-        return cudaErrorInvalidValue;
-    const struct registered_kernel *k = registry_kernel(function);
-    if (!k)
-        return cudaErrorInvalidResourceHandle;
-    *name = k->symbol;
-    return cudaSuccess;
-}
-
 /* Documented: an index behind the last parameter is CUDA_ERROR_INVALID_VALUE, with which a program
  * counts them. */
 cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t index,
@@ -450,7 +404,7 @@ static cudaError_t find_arguments(const void *function, void **arguments, void *
     return e;
 }
 
-static cudaError_t launch(struct call *call, struct launch l, void **extra)
+cudaError_t driver_launch(struct call *call, struct launch l, void **extra)
 {
     /* The sentence of a kernel that cannot run comes from the launch. */
     void **arguments = NULL;
@@ -464,28 +418,6 @@ static cudaError_t launch(struct call *call, struct launch l, void **extra)
     return e;
 }
 
-cudaError_t do_cuLaunchKernel(struct call *call, CUfunction function, unsigned int gridX,
-                              unsigned int gridY, unsigned int gridZ, unsigned int blockX,
-                              unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes,
-                              CUstream stream, void **parameters, void **extra)
-{
-    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
-                       parameters, sharedBytes,           .stream = stream};
-    return launch(call, l, extra);
-}
-
-cudaError_t do_cuLaunchCooperativeKernel(struct call *call, CUfunction function, unsigned int gridX,
-                                         unsigned int gridY, unsigned int gridZ,
-                                         unsigned int blockX, unsigned int blockY,
-                                         unsigned int blockZ, unsigned int sharedBytes,
-                                         CUstream stream, void **parameters)
-{
-    struct launch l = {function,           {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
-                       parameters,         sharedBytes,           stream,
-                       .cooperative = true};
-    return launch(call, l, NULL);
-}
-
 cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
                                 CUfunction function, void **parameters, void **extra)
 {
@@ -497,16 +429,8 @@ cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
                        parameters,
                        config->sharedMemBytes,
                        .stream = config->hStream};
-    for (unsigned n = 0; n < config->numAttrs; n++) {
-        const CUlaunchAttribute *a = &config->attrs[n];
-        l.cooperative |= a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative;
-        l.in_clusters |= a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-                      && (a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1
-                          || a->value.clusterDim.z > 1);
-        l.overlaps |= a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-                   && a->value.programmaticStreamSerializationAllowed;
-    }
-    return launch(call, l, extra);
+    launch_take_attributes(&l, (const cudaLaunchAttribute *)config->attrs, config->numAttrs);
+    return driver_launch(call, l, extra);
 }
 
 cudaError_t do_cuGraphAddKernelNode_v2(struct call *call, CUgraphNode *node, CUgraph graph,

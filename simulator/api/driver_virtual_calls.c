@@ -11,16 +11,6 @@
 
 #define STEP MEMORY_GRANULARITY
 
-cudaError_t do_cuMemGetAllocationGranularity(struct call *call, size_t *bytes,
-                                             const CUmemAllocationProp *properties,
-                                             CUmemAllocationGranularity_flags option)
-{
-    if (!bytes || !properties || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
-        return cudaErrorInvalidValue;
-    *bytes = STEP;
-    return cudaSuccess;
-}
-
 /* ---- addresses ---- */
 
 /* The wanted address is only a hint, which the recorded GPU ignored. */

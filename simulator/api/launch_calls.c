@@ -38,6 +38,18 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     return e;
 }
 
+void launch_take_attributes(struct launch *l, const cudaLaunchAttribute *attributes, size_t count)
+{
+    for (const cudaLaunchAttribute *a = attributes; a < attributes + count; a++) {
+        l->cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
+        l->in_clusters |=
+            a->id == cudaLaunchAttributeClusterDimension
+            && (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1);
+        l->overlaps |= a->id == cudaLaunchAttributeProgrammaticStreamSerialization
+                    && a->val.programmaticStreamSerializationAllowed;
+    }
+}
+
 cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *config,
                                    const void *kernel, void **arguments)
 {
@@ -49,15 +61,7 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
                        .arguments = arguments,
                        .shared_bytes = config->dynamicSmemBytes,
                        .stream = config->stream};
-    for (unsigned n = 0; n < config->numAttrs; n++) {
-        const cudaLaunchAttribute *a = &config->attrs[n];
-        l.cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
-        l.in_clusters |=
-            a->id == cudaLaunchAttributeClusterDimension
-            && (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1);
-        l.overlaps |= a->id == cudaLaunchAttributeProgrammaticStreamSerialization
-                   && a->val.programmaticStreamSerializationAllowed;
-    }
+    launch_take_attributes(&l, config->attrs, config->numAttrs);
     return launch_kernel(call, &l);
 }
 

@@ -30,6 +30,8 @@ struct launch {
     bool overlaps;
 };
 
+/* Adds what these attributes say of the launch. */
+void launch_take_attributes(struct launch *l, const cudaLaunchAttribute *attributes, size_t count);
 /* Queues the launch and returns its error. This and the next need the lock. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l);
 /* Returns the kernel, with its code for the current device, or an error. */
