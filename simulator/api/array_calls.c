@@ -158,18 +158,6 @@ cudaError_t do_cudaArrayGetInfo(struct call *call, struct cudaChannelFormatDesc 
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGetChannelDesc(struct call *call, struct cudaChannelFormatDesc *desc,
-                                  cudaArray_const_t array)
-{
-    const struct array *a = array_of(call, array);
-    if (!a)
-        return cudaErrorInvalidResourceHandle;
-    if (!desc)
-        return cudaErrorInvalidValue;
-    *desc = a->desc;
-    return cudaSuccess;
-}
-
 /* ---- copies ---- */
 
 /* Returns where row `y` of the array's first slice begins, plus `x` bytes, or NULL if the array

@@ -144,13 +144,3 @@ cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream
     os_free(nodes);
     return cudaSuccess;
 }
-
-cudaError_t do_cudaThreadExchangeStreamCaptureMode(struct call *call,
-                                                   enum cudaStreamCaptureMode *mode)
-{
-    if (!mode)
-        return cudaErrorInvalidValue;
-    /* Measured (probe-graphs.txt, "capture_threads"): every number is accepted. */
-    *mode = capture_exchange_mode(*mode);
-    return cudaSuccess;
-}

@@ -66,15 +66,6 @@ cudaError_t do_cudaGetDeviceProperties(struct call *call, struct cudaDeviceProp 
     return cudaSuccess;
 }
 
-/* All devices have the same properties, so the first is as good as any (assumed). */
-cudaError_t do_cudaChooseDevice(struct call *call, int *device, const struct cudaDeviceProp *wanted)
-{
-    if (!device || !wanted)
-        return cudaErrorInvalidValue;
-    *device = 0;
-    return cudaSuccess;
-}
-
 cudaError_t do_cudaDeviceGetAttribute(struct call *call, int *value, enum cudaDeviceAttr attribute,
                                       int device)
 {

@@ -7,6 +7,7 @@
 #include "api/launches.h"
 #include "api/laws.h"
 #include "base/errors.h"
+#include "graph/capture.h"
 #include "graph/kernel_node.h"
 #include "mem/device.h"
 #include "os/os.h"

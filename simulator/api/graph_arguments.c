@@ -144,29 +144,10 @@ cudaError_t task_of_host_function(struct task *t, const void *parameters)
     return p->fn ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* ---- parameters of any type ---- */
-
-struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p)
-{
-    return (struct cudaMemsetParams){.dst = p->memset.dst,
-                                     .pitch = p->memset.pitch,
-                                     .value = p->memset.value,
-                                     .elementSize = p->memset.elementSize,
-                                     .width = p->memset.width,
-                                     .height = p->memset.height};
-}
-
-struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p)
-{
-    return (struct cudaHostNodeParams){p->host.fn, p->host.userData};
-}
-
-struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p)
-{
-    return (struct cudaKernelNodeParams){.func = p->kernel.func,
-                                         .gridDim = p->kernel.gridDim,
-                                         .blockDim = p->kernel.blockDim,
-                                         .sharedMemBytes = p->kernel.sharedMemBytes,
-                                         .kernelParams = p->kernel.kernelParams,
-                                         .extra = p->kernel.extra};
-}
+/* A cudaGraphNodeParams has structures of its own for these, so a task_maker may get either. */
+#define BEGINS_WITH(node, own, last)                                          \
+    _Static_assert(offsetof(struct node, last) == offsetof(struct own, last), \
+                   #node " begins with the members of " #own)
+BEGINS_WITH(cudaMemsetParamsV2, cudaMemsetParams, height);
+BEGINS_WITH(cudaHostNodeParamsV2, cudaHostNodeParams, userData);
+BEGINS_WITH(cudaKernelNodeParamsV2, cudaKernelNodeParams, extra);

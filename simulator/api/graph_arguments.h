@@ -39,11 +39,6 @@ struct copy_1d {
     enum cudaMemcpyKind kind;
 };
 
-/* Return the parameters of one type from a cudaGraphNodeParams. */
-struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p);
-struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p);
-struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p);
-
 /* ---- calls that launch, add and change ---- */
 
 /* Launches a kernel of kernels.h that writes numbers. */
@@ -67,8 +62,18 @@ cudaError_t graph_change(struct call *call, cudaGraphNode_t node, enum task_kind
                          task_maker *make, const void *parameters);
 cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
                               enum task_kind kind, task_maker *make, const void *parameters);
-/* Gets the event of a node that records it or waits for it. */
-cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                            cudaEvent_t *event);
+/* Returns the task of a node of this kind, or NULL. */
+const struct task *graph_task(struct call *call, cudaGraphNode_t node, enum task_kind kind);
+
+/* What calls of calls.def do whose parameters have these names in NVIDIA's header: add a node of
+ * the type and parameters that follow, or with this task, or store a member of a node's task. */
+#define ADD_NODE(...)                                                                  \
+    do_cudaGraphAddNode(call, pGraphNode, graph, pDependencies, NULL, numDependencies, \
+                        NODE_PARAMS(__VA_ARGS__))
+#define ADD_TASK(...) \
+    graph_add(call, pGraphNode, graph, pDependencies, numDependencies, __VA_ARGS__)
+#define STORE_OF_TASK(kind, pointer, member)                               \
+    STORE_OF(graph_task(call, node, kind), cudaErrorInvalidValue, pointer, \
+             graph_task(call, node, kind)->member)
 
 #endif

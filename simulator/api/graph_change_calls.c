@@ -53,8 +53,7 @@ cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraph
     return p ? change(call, &p->task, kind, make, parameters, true) : cudaErrorInvalidValue;
 }
 
-/* Returns the task of a node of this kind, or NULL. */
-static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, enum task_kind kind)
+const struct task *graph_task(struct call *call, cudaGraphNode_t node, enum task_kind kind)
 {
     struct node *n = node_of(call, node);
     return n && n->task.kind == kind ? &n->task : NULL;
@@ -67,7 +66,7 @@ static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, 
 cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemsetParams *p)
 {
-    const struct task *t = task_to_read(call, node, TASK_MEMSET);
+    const struct task *t = graph_task(call, node, TASK_MEMSET);
     if (!t || !p)
         return cudaErrorInvalidValue;
     *p = (struct cudaMemsetParams){.dst = t->to,
@@ -86,7 +85,7 @@ cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t n
 cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemcpy3DParms *p)
 {
-    const struct task *t = task_to_read(call, node, TASK_COPY);
+    const struct task *t = graph_task(call, node, TASK_COPY);
     if (!t || !p)
         return cudaErrorInvalidValue;
     const struct rows *r = &t->rows;
@@ -104,7 +103,7 @@ cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t n
 cudaError_t do_cudaGraphHostNodeGetParams(struct call *call, cudaGraphNode_t node,
                                           struct cudaHostNodeParams *p)
 {
-    const struct task *t = task_to_read(call, node, TASK_HOST);
+    const struct task *t = graph_task(call, node, TASK_HOST);
     if (!t || !p)
         return cudaErrorInvalidValue;
     *p = (struct cudaHostNodeParams){t->function, t->argument};
@@ -117,33 +116,12 @@ static cudaError_t make_event(struct task *t, const void *handle)
     return cudaSuccess;
 }
 
-cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                            cudaEvent_t *event)
-{
-    const struct task *t = task_to_read(call, node, kind);
-    if (!t || !event)
-        return cudaErrorInvalidValue;
-    *event = t->event;
-    return cudaSuccess;
-}
-
 /* ---- a node of any kind ---- */
 
 /* Documented: a node keeps its type. */
-static cudaError_t set_kernel(struct call *call, struct task *t,
-                              const struct cudaGraphNodeParams *p)
-{
-    if (p->type != cudaGraphNodeTypeKernel)
-        return cudaErrorInvalidValue;
-    struct cudaKernelNodeParams kernel = params_of_kernel(p);
-    return kernel_node_change(call, t, &kernel);
-}
-
 static cudaError_t set_any(struct call *call, struct task *t, const struct cudaGraphNodeParams *p,
                            bool in_exec)
 {
-    struct cudaMemsetParams set;
-    struct cudaHostNodeParams host;
     switch (p->type) {
     /* Measured (probe-graph-nodes.txt, "updates"). */
     case cudaGraphNodeTypeMemAlloc:
@@ -151,20 +129,19 @@ static cudaError_t set_any(struct call *call, struct task *t, const struct cudaG
     /* Documented: a conditional node's parameters cannot be set. The error is assumed. */
     case cudaGraphNodeTypeConditional: return cudaErrorNotSupported;
     case cudaGraphNodeTypeMemset:
-        set = params_of_memset(p);
-        return change(call, t, TASK_MEMSET, task_of_memset, &set, in_exec);
+        return change(call, t, TASK_MEMSET, task_of_memset, &p->memset, in_exec);
     case cudaGraphNodeTypeMemcpy:
         return change(call, t, TASK_COPY, task_of_copy_3d, &p->memcpy.copyParams, in_exec);
     case cudaGraphNodeTypeHost:
-        host = params_of_host_function(p);
-        return change(call, t, TASK_HOST, task_of_host_function, &host, in_exec);
+        return change(call, t, TASK_HOST, task_of_host_function, &p->host, in_exec);
     case cudaGraphNodeTypeEventRecord:
         call_event(call, p->eventRecord.event);
         return change(call, t, TASK_RECORD, make_event, p->eventRecord.event, in_exec);
     case cudaGraphNodeTypeWaitEvent:
         call_event(call, p->eventWait.event);
         return change(call, t, TASK_WAIT, make_event, p->eventWait.event, in_exec);
-    default: return set_kernel(call, t, p);
+    case cudaGraphNodeTypeKernel: return kernel_node_change(call, t, &p->kernel);
+    default: return cudaErrorInvalidValue;
     }
 }
 

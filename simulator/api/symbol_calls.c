@@ -30,17 +30,6 @@ cudaError_t do_cudaGetSymbolAddress(struct call *call, void **address, const voi
     return e;
 }
 
-cudaError_t do_cudaGetSymbolSize(struct call *call, size_t *bytes, const void *symbol)
-{
-    struct registered_variable *r = registry_variable(symbol);
-    if (!bytes)
-        return cudaErrorInvalidValue;
-    if (!r)
-        return cudaErrorInvalidSymbol;
-    *bytes = r->bytes;
-    return cudaSuccess;
-}
-
 /* Documented: a copy to a variable comes from the host or the device, and one from a variable goes
  * there. */
 cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, void *memory,

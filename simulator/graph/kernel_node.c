@@ -69,9 +69,10 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
     return cudaSuccess;
 }
 
-cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *p)
+cudaError_t kernel_node_task(struct task *t, const void *parameters)
 {
     NEEDS_LOCK();
+    const struct cudaKernelNodeParams *p = parameters;
     enum task_kind kind = p->func == kernel_function(TASK_FILL) ? TASK_FILL
                         : p->func == kernel_function(TASK_ADD)  ? TASK_ADD
                         : p->func == kernel_function(TASK_HOLD) ? TASK_HOLD
@@ -168,8 +169,7 @@ cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
     return cudaSuccess;
 }
 
-cudaError_t kernel_node_change(const struct call *call, struct task *t,
-                               const struct cudaKernelNodeParams *p)
+cudaError_t kernel_node_change(const struct call *call, struct task *t, const void *parameters)
 {
     NEEDS_LOCK();
     cudaError_t e = check_kind(t);
@@ -178,7 +178,7 @@ cudaError_t kernel_node_change(const struct call *call, struct task *t,
     struct task changed = *t;
     struct nvcc_kernel *before = t->nvcc_kernel;
     changed.nvcc_kernel = NULL;
-    e = kernel_node_task(&changed, p);
+    e = kernel_node_task(&changed, parameters);
     if (e)
         return e;
     os_free(before);
