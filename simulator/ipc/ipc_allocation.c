@@ -29,6 +29,18 @@ void ipc_heap_share(struct heap *h, struct ipc_table *table, int file)
     h->file = file;
 }
 
+bool ipc_heap_share_new(struct heap *h, int location, const char *what)
+{
+    NEEDS_LOCK();
+    int file = ipc_file_new(what);
+    struct ipc_table *table = file < 0 ? NULL : ipc_table_new(file, location, h->limit);
+    if (table)
+        ipc_heap_share(h, table, file);
+    else if (file >= 0)
+        os_fd_close(file);
+    return table;
+}
+
 /* Says that the host's touches of shared memory are not checked against the devices of other
  * processes. Page guards would harm a program that knows from a message that work is over. */
 static void say_what_is_unchecked(const struct heap *h)

@@ -19,6 +19,8 @@ struct ipc_allocation_name {
 
 /* Shares a heap, which owns the table and the file from now on. */
 void ipc_heap_share(struct heap *h, struct ipc_table *table, int file);
+/* Shares a heap by a new file. Returns false, after a message about `what`, if there is none. */
+bool ipc_heap_share_new(struct heap *h, int location, const char *what);
 /* Names an allocation of a shared heap, so that others can import it. Returns false, after a
  * message, if the table is full. */
 bool ipc_allocation_export(const struct address_info *a, uint64_t magic,

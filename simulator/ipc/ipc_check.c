@@ -141,6 +141,19 @@ static bool begin_report(enum hazard kind, const struct origin *origin)
     return report_begin(kind, &other, origin);
 }
 
+/* Ends a report about an allocation with its places: what the other access was (NULL: there is
+ * none), and that `origin` has "freed" the allocation. */
+static void end_report(struct shadow_ref ref, const struct ipc_access *other, const char *has,
+                       const struct origin *origin, const char *advice)
+{
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    if (other)
+        report_access(*other);
+    report_origin(has, origin);
+    report_advice(advice);
+    report_end(ref.id);
+}
+
 static enum hazard unordered_kind(const struct ipc_access *earlier, bool write)
 {
     bool here = is_in_this_process(earlier);
@@ -167,10 +180,8 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
         report_text(
             "%s (%s) and %s touch the same bytes of allocation %u, and nothing orders them.",
             origin->call, report_stream(origin).text, other.text, ref.id);
-    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_access(*earlier);
-    report_origin(write ? "written" : "read", origin);
-    report_advice(
+    end_report(
+        ref, earlier, write ? "written" : "read", origin,
         is_in_this_process(earlier)
             ? "cudaEventRecord after the last such call of that stream, and cudaStreamWaitEvent "
               "before this one; two pointers to one allocation order nothing."
@@ -178,7 +189,6 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
               "after the last such call of that stream; send its handle (cudaIpcGetEventHandle); "
               "here cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the "
               "other process synchronize before it signals that the memory is ready.");
-    report_end(ref.id);
 }
 
 static void report_use_after_free(struct shadow_ref ref, const struct ipc_access *freed_by,
@@ -189,10 +199,8 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
         return;
     report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
                 report_stream(origin).text, ref.id, describe_access(freed_by).text);
-    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_access(*freed_by);
-    report_origin("used", origin);
-    report_advice(
+    end_report(
+        ref, freed_by, "used", origin,
         here ? "free the imported pointer first; then, ordered after that, free the exported "
                "one."
         : ref.shadow->kind == ALLOCATION_OPENED
@@ -201,7 +209,6 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
             : "free an imported allocation first here, then signal the other process "
               "(by an interprocess event that it waits for), and only then free it "
               "there.");
-    report_end(ref.id);
 }
 
 static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
@@ -244,16 +251,14 @@ static void report_held_free(struct shadow_ref ref, uint64_t importer, const str
     else
         report_text("process %d has %s.", os_process_pid(importer),
                     is_of_malloc(ref) ? "opened and not closed" : "imported and not freed");
-    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin("freed", origin);
-    report_advice(here ? "free the pointer that cudaMemPoolImportPointer returned first, in this "
-                         "stream or in one that it waits for."
-                  : is_of_malloc(ref)
-                      ? "let the other process call cudaIpcCloseMemHandle and say so in a message; "
-                        "free it after that."
-                      : "let the other process call cudaFreeAsync and record an interprocess event "
-                        "after it; make this stream wait for that event before it frees.");
-    report_end(ref.id);
+    end_report(ref, NULL, "freed", origin,
+               here ? "free the pointer that cudaMemPoolImportPointer returned first, in this "
+                      "stream or in one that it waits for."
+               : is_of_malloc(ref)
+                   ? "let the other process call cudaIpcCloseMemHandle and say so in a message; "
+                     "free it after that."
+                   : "let the other process call cudaFreeAsync and record an interprocess event "
+                     "after it; make this stream wait for that event before it frees.");
 }
 
 /* Called when the exporter frees. Reports an importer that has not freed (documented: each
@@ -282,17 +287,14 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
     else
         report_text("%s (%s) frees allocation %u while %s may still be using it.", origin->call,
                     report_stream(origin).text, ref.id, other.text);
-    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_access(*earlier);
-    report_origin("freed", origin);
-    report_advice(here ? "cudaEventRecord after the last such call of that stream, and "
-                         "cudaStreamWaitEvent before this one."
-                  : is_of_malloc(ref)
-                      ? "let the other process wait for that work, call cudaIpcCloseMemHandle, and "
-                        "say so in a message; free it after that."
-                      : "let the other process record an interprocess event after its "
-                        "cudaFreeAsync, and make this stream wait for it before it frees.");
-    report_end(ref.id);
+    end_report(ref, earlier, "freed", origin,
+               here ? "cudaEventRecord after the last such call of that stream, and "
+                      "cudaStreamWaitEvent before this one."
+               : is_of_malloc(ref)
+                   ? "let the other process wait for that work, call cudaIpcCloseMemHandle, and "
+                     "say so in a message; free it after that."
+                   : "let the other process record an interprocess event after its "
+                     "cudaFreeAsync, and make this stream wait for it before it frees.");
 }
 
 static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)

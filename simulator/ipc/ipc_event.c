@@ -129,10 +129,7 @@ struct ipc_event *ipc_event_new(void)
     NEEDS_LOCK();
     if (!remote_clock_start())
         return NULL;
-    int file = os_memfd_new();
-    if (file < 0)
-        diag("no file in memory could be made for an interprocess event: this process has too many "
-             "files open (ulimit -n).");
+    int file = ipc_file_new("an interprocess event");
     if (file >= 0 && !os_fd_grow(file, state_bytes(FIRST_EPOCHS))) {
         os_fd_close(file);
         file = -1;

@@ -23,18 +23,8 @@ static bool ensure_file(struct heap *h)
 {
     if (h->ipc_table)
         return true;
-    int file = os_memfd_new();
-    if (file < 0) {
-        diag("no file in memory could be made for memory of cudaMalloc that is shared: this "
-             "process has too many files open (ulimit -n).");
+    if (!ipc_heap_share_new(h, h->device, "memory of cudaMalloc that is shared"))
         return false;
-    }
-    struct ipc_table *table = ipc_table_new(file, h->device, h->limit);
-    if (!table) {
-        os_fd_close(file);
-        return false;
-    }
-    ipc_heap_share(h, table, file);
     h->keep_storage = ipc_table_set_released;
     heap_share_segments(h);
     return true;

@@ -26,20 +26,8 @@ static struct {
 bool ipc_pool_make_shareable(struct pool *p)
 {
     NEEDS_LOCK();
-    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor))
-        return true;
-    int file = os_memfd_new();
-    if (file < 0) {
-        diag("no file in memory could be made for a pool that can be shared: this process has too "
-             "many files open (ulimit -n).");
-        return false;
-    }
-    struct ipc_table *table = ipc_table_new(file, p->location, p->heap.limit);
-    if (table)
-        ipc_heap_share(&p->heap, table, file);
-    else
-        os_fd_close(file);
-    return table;
+    return !(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor)
+        || ipc_heap_share_new(&p->heap, p->location, "a pool that can be shared");
 }
 
 cudaError_t ipc_pool_export(struct pool *p, int *descriptor)

@@ -87,14 +87,22 @@ static bool map_own(struct process_clock *own, uint32_t slots)
     return true;
 }
 
+int ipc_file_new(const char *what)
+{
+    int file = os_memfd_new();
+    if (file < 0)
+        diag("no file in memory could be made for %s: this process has too many files open "
+             "(ulimit -n).",
+             what);
+    return file;
+}
+
 bool process_clock_start(void)
 {
     if (clocks.own)
         return true;
-    struct process_clock own = {.name = {os_process(), os_memfd_new()}};
-    if (own.name.file < 0)
-        diag("no file in memory could be made for what this process shares with others: it has too "
-             "many files open (ulimit -n).");
+    struct process_clock own = {
+        .name = {os_process(), ipc_file_new("what this process shares with others")}};
     if (own.name.file < 0 || !map_own(&own, FIRST_SLOTS)) {
         if (own.name.file >= 0)
             os_fd_close(own.name.file);

@@ -37,6 +37,9 @@ struct clock_name {
     int32_t file;
 };
 
+/* Makes a file in memory for something that is shared, such as "an interprocess event". Returns -1,
+ * after a message, if the process has too many files open. */
+int ipc_file_new(const char *what);
 /* Makes this process's clock at its first call. Returns false, after a message, without a file for
  * it. */
 bool process_clock_start(void);
