@@ -37,9 +37,8 @@ static void list_finish(const struct list *l, cudaGraphEdgeData *data, size_t *c
     *count = l->count;
 }
 
-/* The nodes of a graph, or its roots: documented, the nodes that depend on none. */
-static cudaError_t list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                              size_t *count, size_t most_dependencies)
+cudaError_t graph_list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                             size_t *count, size_t most_dependencies)
 {
     struct graph *g = graph_of(call, graph);
     if (!g || !count)
@@ -55,16 +54,10 @@ static cudaError_t list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNod
 cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
                                  size_t *count)
 {
-    cudaError_t e = list_nodes(call, graph, nodes, count, SIZE_MAX);
+    cudaError_t e = graph_list_nodes(call, graph, nodes, count, SIZE_MAX);
     if (!e)
         line_number(&call->line, "nodes", *count);
     return e;
-}
-
-cudaError_t do_cudaGraphGetRootNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                                     size_t *count)
-{
-    return list_nodes(call, graph, nodes, count, 0);
 }
 
 cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraphNode_t *from,
@@ -81,29 +74,16 @@ cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraph
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGraphNodeGetDependencies(struct call *call, cudaGraphNode_t node,
-                                            cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
-                                            size_t *count)
+cudaError_t graph_list_neighbors(struct call *call, cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                 cudaGraphEdgeData *data, size_t *count, bool dependents)
 {
     struct node *n = node_of(call, node);
     if (!n || !count)
         return cudaErrorInvalidValue;
     struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (size_t i = 0; i < n->dependency_count; i++)
+    for (size_t i = 0; !dependents && i < n->dependency_count; i++)
         list_put(&l, n->dependencies[i], NULL);
-    list_finish(&l, data, count);
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaGraphNodeGetDependentNodes(struct call *call, cudaGraphNode_t node,
-                                              cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
-                                              size_t *count)
-{
-    struct node *n = node_of(call, node);
-    if (!n || !count)
-        return cudaErrorInvalidValue;
-    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (struct node *other = n->graph->first; other; other = other->next)
+    for (struct node *other = n->graph->first; dependents && other; other = other->next)
         if (graph_has_edge(n, other))
             list_put(&l, other, NULL);
     list_finish(&l, data, count);
