@@ -112,8 +112,9 @@ cudaError_t dispatch_now(struct call *call, const struct task *t, struct stream 
         command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
         break;
     case TASK_COPY: return command_copy(call, t->to, t->from, t->rows, t->direction, s, NULL);
-    case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
-    case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
+    case TASK_FILL:
+    case TASK_ADD:
+        return command_write_ints(call, t->kind == TASK_ADD, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);
     case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
     case TASK_NVCC_KERNEL: return command_nvcc_kernel(call, t->nvcc_kernel, s);

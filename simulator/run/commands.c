@@ -946,41 +946,27 @@ static void effect_add(struct op *op)
         add_to_ints(storage_of(op->to, op->bytes), op->value, op->bytes);
 }
 
-static cudaError_t queue_kernel(const struct call *call, const char *name,
-                                void (*effect)(struct op *), time_ns each_gib, int *data, int value,
-                                size_t count, struct stream *s)
+cudaError_t command_write_ints(const struct call *call, bool adds, int *data, int value,
+                               size_t count, struct stream *s)
 {
+    NEEDS_LOCK();
     if (!count)
         return cudaSuccess;
     struct address_info a = memory_find(data);
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
+    time_ns each_gib = adds ? DURATION_ADD_GIB : DURATION_FILL_GIB;
     struct op *op = stream_enqueue(
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
     check_use(call, &a, data, bytes, op, true, false);
-    op->name = name;
+    op->name = adds ? "add" : "fill";
     command_made_by(op, call);
-    op->effect = effect;
+    op->effect = adds ? effect_add : effect_fill;
     op->to = (char *)data;
-    op->value = value;
+    op->value = value + settings.add;
     op->bytes = bytes;
     op->allocation_id = memory_allocation_id(&a);
     command_check_peer_access(call, &a, op);
     return cudaSuccess;
-}
-
-cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
-                         struct stream *s)
-{
-    NEEDS_LOCK();
-    return queue_kernel(call, "fill", effect_fill, DURATION_FILL_GIB, data, value + settings.add,
-                        count, s);
-}
-cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
-                        struct stream *s)
-{
-    NEEDS_LOCK();
-    return queue_kernel(call, "add", effect_add, DURATION_ADD_GIB, data, value + settings.add,
-                        count, s);
 }
 
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s)

@@ -78,12 +78,11 @@ const char *command_copy_direction(const struct address_info *to, const struct a
 enum copy_wait command_blocking_copy_wait(const void *to, const void *from);
 bool command_memset_blocks(const void *to);
 
-/* Queue a kernel of kernels.h over `count` ints. The memory is not checked at the call; a bad
- * address is a fault when the kernel runs. */
-cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
-                         struct stream *s);
-cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
-                        struct stream *s);
+/* Queue a kernel of kernels.h: one that sets `count` ints to the value or, if `adds`, adds the
+ * value to them. The memory is not checked at the call; a bad address is a fault when the kernel
+ * runs. */
+cudaError_t command_write_ints(const struct call *call, bool adds, int *data, int value,
+                               size_t count, struct stream *s);
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s);
 cudaError_t command_host_function(const struct call *call, void (*function)(void *), void *argument,
                                   struct stream *s);
