@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/errors.h"
 #include "base/fatal.h"
 #include "check/checker.h"
 #include "check/failed_call.h"
@@ -194,18 +195,6 @@ struct origin command_origin(const struct op *op)
     return checker_origin_of(origin, op->stream, op->seq);
 }
 
-static const char *name_of_fault(cudaError_t error)
-{
-    switch (error) {
-    case cudaErrorMisalignedAddress: return "cudaErrorMisalignedAddress";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
-    case cudaErrorHardwareStackError: return "cudaErrorHardwareStackError";
-    case cudaErrorInvalidPc: return "cudaErrorInvalidPc";
-    case cudaErrorLaunchTimeout: return "cudaErrorLaunchTimeout";
-    default: return "cudaErrorIllegalAddress";
-    }
-}
-
 /* What to do about a fault, found by words of the sentence that says what happened. Where several
  * match, the first one counts. */
 static const char *remedy_of(const char *what)
@@ -262,9 +251,9 @@ void command_fault(const struct op *op, cudaError_t error, const char *what, con
                      : error == cudaErrorMisalignedAddress ? HAZARD_MISALIGNED_ADDRESS
                                                            : HAZARD_LAUNCH_FAILURE;
     if (!is_hazard
-        || !checker_faulted(&origin, kind, what, inside, remedy_of(what), name_of_fault(error)))
+        || !checker_faulted(&origin, kind, what, inside, remedy_of(what), error_name(error)))
         diag("%s: %s (stream %d) %s. Every further call returns %s.", hazard_name(kind),
-             origin.call, op->stream->id, what, name_of_fault(error));
+             origin.call, op->stream->id, what, error_name(error));
     device_fault(error);
 }
 

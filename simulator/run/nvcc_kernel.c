@@ -789,57 +789,43 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
 
 /* ---- faults ---- */
 
-static cudaError_t fault_error(enum fault_kind kind)
-{
-    switch (kind) {
-    case FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
+static const struct {
+    cudaError_t error;
+    /* The words say why the thread may not touch the fault's address, and otherwise what it did. */
+    bool has_address;
+    const char *words;
+} faults[] = {
+    [FAULT_ADDRESS] = {cudaErrorIllegalAddress, true, ""},
+    [FAULT_MISALIGNED] = {cudaErrorMisalignedAddress, true, "is no multiple of the access's size"},
+    [FAULT_SHARED_ADDRESS] = {cudaErrorIllegalAddress, true,
+                              "is beyond the shared memory of its block"},
+    [FAULT_LOCAL_ADDRESS] = {cudaErrorIllegalAddress, true, "is beyond the memory of its thread"},
+    [FAULT_STACK] = {cudaErrorHardwareStackError, false,
+                     "called functions deeper than its stack allows"},
     /* Measured (probe-more-answers.txt, "fault_trap"). */
-    case FAULT_TRAP: return cudaErrorLaunchFailure;
-    case FAULT_ASSERTION: return cudaErrorAssert;
-    case FAULT_STACK: return cudaErrorHardwareStackError;
-    case FAULT_NO_FUNCTION: return cudaErrorInvalidPc;
-    case FAULT_WAITS:
-    case FAULT_BARRIER: return cudaErrorLaunchTimeout;
-    default: return cudaErrorIllegalAddress;
-    }
-}
-
-static const char *fault_text(enum fault_kind kind)
-{
-    switch (kind) {
-    case FAULT_MISALIGNED: return "is no multiple of the access's size";
-    case FAULT_SHARED_ADDRESS: return "is beyond the shared memory of its block";
-    case FAULT_LOCAL_ADDRESS: return "is beyond the memory of its thread";
-    default: return "";
-    }
-}
-
-static const char *event_text(enum fault_kind kind)
-{
-    switch (kind) {
-    case FAULT_STACK: return "called functions deeper than its stack allows";
-    case FAULT_TRAP: return "came to a trap";
-    case FAULT_ASSERTION: return "failed an assertion";
-    case FAULT_NO_FUNCTION: return "called an address where no function is";
-    case FAULT_WAITS:
-        return "reads memory again and again that nothing on the device changes. If it waits for "
-               "the "
-               "host: kernels that do are not simulated, but for launch_hold of kernels.h. The GPU "
-               "would go on waiting";
-    case FAULT_FREE:
-        return "gave free an address that malloc of a kernel has not returned, or that is free "
-               "already";
-    case FAULT_TEXTURE:
-        return "uses what is no texture or surface object of this kind: it was never made, or was "
-               "destroyed before the launch";
-    case FAULT_SURFACE:
-        return "is outside of its surface, whose x counts bytes, with cudaBoundaryModeTrap";
-    case FAULT_CONDITION:
-        return "gave cudaGraphSetConditional what is no handle of a condition of its device: "
-               "cudaGraphConditionalHandleCreate makes one, and it ends with its graph";
-    default: return "waits at a barrier that other threads of its block do not come to";
-    }
-}
+    [FAULT_TRAP] = {cudaErrorLaunchFailure, false, "came to a trap"},
+    [FAULT_ASSERTION] = {cudaErrorAssert, false, "failed an assertion"},
+    [FAULT_BARRIER] = {cudaErrorLaunchTimeout, false,
+                       "waits at a barrier that other threads of its block do not come to"},
+    [FAULT_NO_FUNCTION] = {cudaErrorInvalidPc, false, "called an address where no function is"},
+    [FAULT_FREE] = {cudaErrorIllegalAddress, false,
+                    "gave free an address that malloc of a kernel has not returned, or that is "
+                    "free already"},
+    [FAULT_CONDITION] = {cudaErrorIllegalAddress, false,
+                         "gave cudaGraphSetConditional what is no handle of a condition of its "
+                         "device: cudaGraphConditionalHandleCreate makes one, and it ends with its "
+                         "graph"},
+    [FAULT_TEXTURE] = {cudaErrorIllegalAddress, false,
+                       "uses what is no texture or surface object of this kind: it was never made, "
+                       "or was destroyed before the launch"},
+    [FAULT_SURFACE] = {cudaErrorIllegalAddress, false,
+                       "is outside of its surface, whose x counts bytes, with "
+                       "cudaBoundaryModeTrap"},
+    [FAULT_WAITS] = {cudaErrorLaunchTimeout, false,
+                     "reads memory again and again that nothing on the device changes. If it waits "
+                     "for the host: kernels that do are not simulated, but for launch_hold of "
+                     "kernels.h. The GPU would go on waiting"},
+};
 
 /* Returns whether the fault is a hazard of the program. It is none if the simulation cannot go on,
  * nor if it is an assertion or a trap, because the program itself has found those. */
@@ -854,7 +840,7 @@ static void end_by_fault(struct running *r, const struct launch_fault *f)
     /* Another core may have asked for another address since. */
     if (f->kind == FAULT_ADDRESS)
         (void)find_memory(r, f->address, f->bytes, f->write);
-    cudaError_t e = fault_error(f->kind);
+    cudaError_t e = faults[f->kind].error;
     const uint32_t *t = f->thread, *b = f->block;
     char what[400], line[300];
     const char *refusal = f->kind == FAULT_NO_FUNCTION && f->code ? f->code->kernel->refusal : NULL;
@@ -865,15 +851,14 @@ static void end_by_fault(struct running *r, const struct launch_fault *f)
         device_fault(e);
         return;
     }
-    if (f->kind == FAULT_ADDRESS || f->kind == FAULT_MISALIGNED || f->kind == FAULT_SHARED_ADDRESS
-        || f->kind == FAULT_LOCAL_ADDRESS)
+    if (faults[f->kind].has_address)
         snprintf(what, sizeof what, "%s %zu byte%s at %#llx, which %s", f->write ? "wrote" : "read",
                  f->bytes, f->bytes == 1 ? "" : "s", (unsigned long long)f->address,
-                 r->why ? r->why : fault_text(f->kind));
+                 r->why ? r->why : faults[f->kind].words);
     else if (refusal)
         snprintf(what, sizeof what, "called a function that does not run here: %s", refusal);
     else
-        snprintf(what, sizeof what, "%s", event_text(f->kind));
+        snprintf(what, sizeof what, "%s", faults[f->kind].words);
     if (settings.check && is_hazard(f, refusal)) {
         command_fault(r->op, e, what, where, true);
         return;
