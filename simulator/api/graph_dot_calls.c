@@ -7,38 +7,23 @@
 #include "graph/graph.h"
 #include "graph/graph_memory.h"
 
-static const char *type_name(enum cudaGraphNodeType type)
-{
-    static const char *const names[cudaGraphNodeTypeCount] = {
-        [cudaGraphNodeTypeKernel] = "KERNEL",
-        [cudaGraphNodeTypeMemcpy] = "MEMCPY",
-        [cudaGraphNodeTypeMemset] = "MEMSET",
-        [cudaGraphNodeTypeHost] = "HOST",
-        [cudaGraphNodeTypeGraph] = "GRAPH",
-        [cudaGraphNodeTypeEmpty] = "EMPTY",
-        [cudaGraphNodeTypeWaitEvent] = "EVENT_WAIT",
-        [cudaGraphNodeTypeEventRecord] = "EVENT_RECORD",
-        [cudaGraphNodeTypeConditional] = "CONDITIONAL",
-        [cudaGraphNodeTypeMemAlloc] = "MEM_ALLOC",
-        [cudaGraphNodeTypeMemFree] = "MEM_FREE",
-    };
-    return type < cudaGraphNodeTypeCount && names[type] ? names[type] : "NODE";
-}
-
-/* Returns the flag that adds the parameters of this type of node. Memory nodes have none. */
-static unsigned flag_of(enum cudaGraphNodeType type)
-{
-    switch (type) {
-    case cudaGraphNodeTypeKernel: return cudaGraphDebugDotFlagsKernelNodeParams;
-    case cudaGraphNodeTypeMemcpy: return cudaGraphDebugDotFlagsMemcpyNodeParams;
-    case cudaGraphNodeTypeMemset: return cudaGraphDebugDotFlagsMemsetNodeParams;
-    case cudaGraphNodeTypeHost: return cudaGraphDebugDotFlagsHostNodeParams;
-    case cudaGraphNodeTypeWaitEvent:
-    case cudaGraphNodeTypeEventRecord: return cudaGraphDebugDotFlagsEventNodeParams;
-    case cudaGraphNodeTypeConditional: return cudaGraphDebugDotFlagsConditionalNodeParams;
-    default: return 0;
-    }
-}
+/* The name of each type of node, and the flag that adds its parameters. Memory nodes have none. */
+static const struct node_type {
+    const char *name;
+    unsigned flag;
+} types[cudaGraphNodeTypeCount] = {
+    [cudaGraphNodeTypeKernel] = {"KERNEL", cudaGraphDebugDotFlagsKernelNodeParams},
+    [cudaGraphNodeTypeMemcpy] = {"MEMCPY", cudaGraphDebugDotFlagsMemcpyNodeParams},
+    [cudaGraphNodeTypeMemset] = {"MEMSET", cudaGraphDebugDotFlagsMemsetNodeParams},
+    [cudaGraphNodeTypeHost] = {"HOST", cudaGraphDebugDotFlagsHostNodeParams},
+    [cudaGraphNodeTypeGraph] = {"GRAPH", 0},
+    [cudaGraphNodeTypeEmpty] = {"EMPTY", 0},
+    [cudaGraphNodeTypeWaitEvent] = {"EVENT_WAIT", cudaGraphDebugDotFlagsEventNodeParams},
+    [cudaGraphNodeTypeEventRecord] = {"EVENT_RECORD", cudaGraphDebugDotFlagsEventNodeParams},
+    [cudaGraphNodeTypeConditional] = {"CONDITIONAL", cudaGraphDebugDotFlagsConditionalNodeParams},
+    [cudaGraphNodeTypeMemAlloc] = {"MEM_ALLOC", 0},
+    [cudaGraphNodeTypeMemFree] = {"MEM_FREE", 0},
+};
 
 static void print_conditional(FILE *f, const struct conditional *c)
 {
@@ -77,11 +62,10 @@ static void print_parameters(FILE *f, const struct task *t)
 
 static void print_node(FILE *f, const struct node *n, unsigned flags)
 {
-    enum cudaGraphNodeType type = task_type(&n->task);
+    const struct node_type *type = &types[task_type(&n->task)];
     bool verbose = flags & cudaGraphDebugDotFlagsVerbose;
-    fprintf(f, "    \"graph_%d_node_%u\" [label=\"%u\\n%s", n->graph->id, n->id, n->id,
-            type_name(type));
-    if (verbose || flags & flag_of(type))
+    fprintf(f, "    \"graph_%d_node_%u\" [label=\"%u\\n%s", n->graph->id, n->id, n->id, type->name);
+    if (verbose || flags & type->flag)
         print_parameters(f, &n->task);
     if (verbose || flags & cudaGraphDebugDotFlagsHandles)
         fprintf(f, "\\nhandle %p", n->handle);
