@@ -23,7 +23,6 @@
 #include "mem/pool.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
-#include "sched/cost.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
 #include "sched/host_function.h"

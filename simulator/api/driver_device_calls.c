@@ -5,7 +5,6 @@
 #include "device_calls.inc"
 #include "driver_device_calls.inc"
 #include "mem/device.h"
-#include "os/os.h"
 
 /* ---- initialization and devices ---- */
 

@@ -5,7 +5,6 @@
 #include "graph_calls.inc"
 #include "base/hazards.h"
 #include "check/checker.h"
-#include "graph/dispatch.h"
 #include "graph/graph_memory.h"
 #include "graph/kernel_node.h"
 #include "mem/device.h"

@@ -6,7 +6,6 @@
 #include "base/hazards.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"
-#include "graph/kernel_node.h"
 #include "mem/device.h"
 #include "os/os.h"
 

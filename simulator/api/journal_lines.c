@@ -2,7 +2,6 @@
  * share. */
 #include "api/call.h"
 #include "base/observer.h"
-#include "graph/graph_memory.h"
 #include "mem/memory.h"
 #include "sched/virtual_time.h"
 

@@ -16,7 +16,6 @@
 #include "check/failed_call.h"
 #include "mem/device.h"
 #include "graph/graph_memory.h"
-#include "base/handle.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/fatal.h"
 #include "base/settings.h"
 #include "check/failed_call.h"
 #include "check/report.h"
