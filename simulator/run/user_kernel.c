@@ -129,7 +129,6 @@ struct user_kernel *user_kernel_new(const char *name, sim_function function, con
     k->name = intern(name);
     k->function = function;
     k->duration = duration;
-    k->argument_bytes = argument_bytes;
     k->count = count;
     if (count)
         memcpy(k->ranges, ranges, count * sizeof *ranges);

@@ -22,7 +22,6 @@ struct user_kernel {
     struct origin origin;
     /* 0: computed from the bytes. */
     time_ns duration;
-    size_t argument_bytes;
     size_t count;
     struct sim_range ranges[];
 };
