@@ -136,7 +136,7 @@ cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, siz
         return cudaErrorInvalidResourceHandle;
     if (!name || (!address && !bytes))
         return cudaErrorInvalidValue;
-    struct variable *v = registry_loaded_variable(binary, name);
+    struct variable *v = module_variable(binary->modules, name);
     /* Measured (probe-more-answers.txt, "images"): the error of a kernel's name is another one. */
     if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST))
         return registry_kernel_of(binary, name) ? cudaErrorInvalidValue : cudaErrorSymbolNotFound;

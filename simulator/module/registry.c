@@ -223,12 +223,6 @@ struct registered_kernel *registry_kernel_of(struct binary *binary, const char *
     return k;
 }
 
-struct variable *registry_loaded_variable(struct binary *binary, const char *symbol)
-{
-    NEEDS_LOCK();
-    return module_variable(binary->modules, symbol);
-}
-
 struct function *registry_function(struct registered_kernel *k, const char **why)
 {
     NEEDS_LOCK();

@@ -79,8 +79,6 @@ struct binary *registry_load(const void *image, int device, const char **why);
 void registry_unload(struct binary *binary);
 /* Returns the binary's kernel with this name for the compiler, or NULL. */
 struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol);
-/* Returns a loaded binary's variable with this name, or NULL. */
-struct variable *registry_loaded_variable(struct binary *binary, const char *symbol);
 /* Has the program kernels of nvcc, or loaded ones? */
 bool registry_has_kernels(void);
 /* Return the kernel or variable for which this address stands, or NULL. */
