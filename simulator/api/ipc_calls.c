@@ -30,6 +30,15 @@ static void line_exporter(struct journal_line *line, const struct pool *p)
                 (uint64_t)os_process_pid(ipc_table_heap_info(p->heap.ipc_table).exporter));
 }
 
+/* Returns the address of what was imported or opened, which the call's line describes. */
+static void *opened_at(struct call *call, const struct address_info *a)
+{
+    line_number(&call->line, "bytes", a->range->requested);
+    line_number(&call->line, "allocation", a->range->id);
+    line_number(&call->line, "offset", a->range->offset);
+    return memory_address(a->heap, a->range);
+}
+
 /* ---- pools ---- */
 
 cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handle,
@@ -127,10 +136,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
     cudaError_t e = ipc_pool_import_pointer(call, p, data, &info);
     if (e)
         return e;
-    *pointer = memory_address(info.heap, info.range);
-    line_number(&call->line, "bytes", info.range->requested);
-    line_number(&call->line, "allocation", info.range->id);
-    line_number(&call->line, "offset", info.range->offset);
+    *pointer = opened_at(call, &info);
     line_exporter(&call->line, p);
     return cudaSuccess;
 }
@@ -155,10 +161,9 @@ cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *ha
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do:     pass the address of a cudaIpcEventHandle_t.");
     /* An opened event cannot be passed on. */
-    struct ipc_event *ipc = v->remote ? ipc_event_of(v->remote) : NULL;
-    if (!ipc || ipc_event_is_opened(ipc))
+    if (!v->remote || ipc_event_is_opened(v->remote))
         return cudaErrorInvalidResourceHandle;
-    struct ipc_event_address address = ipc_event_address_of(ipc);
+    struct ipc_event_address address = ipc_event_address_of(v->remote);
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &address, sizeof address);
     return cudaSuccess;
@@ -177,8 +182,8 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     /* Measured (probe-ipc.txt, "event_handles"): a process cannot open its own event. */
     if (address.process == os_process())
         return cudaErrorDeviceUninitialized;
-    struct ipc_event *ipc = ipc_event_open(&address);
-    if (!ipc) {
+    struct remote_event *remote = ipc_event_open(&address);
+    if (!remote) {
         /* A real device also opens the event of a process that has ended. Here it is gone, and the
          * error is the same as above (assumed). */
         diag("cudaIpcOpenEventHandle: process %d no longer has this event, or may not be "
@@ -187,8 +192,8 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
         return cudaErrorMapBufferObjectFailed;
     }
     /* Documented: it behaves like an event that was created here, so it is the current device's. */
-    struct event *v = event_new(device_current(), cudaEventDisableTiming | cudaEventInterprocess,
-                                ipc_event_remote(ipc));
+    struct event *v =
+        event_new(device_current(), cudaEventDisableTiming | cudaEventInterprocess, remote);
     line_number(&call->line, "event", (uint64_t)v->id);
     line_number(&call->line, "process", (uint64_t)os_process_pid(address.process));
     *event = v->handle;
@@ -228,10 +233,7 @@ cudaError_t do_cudaIpcOpenMemHandle(struct call *call, void **pointer, cudaIpcMe
     cudaError_t e = ipc_memory_open(call, &handle, &info);
     if (e)
         return e;
-    *pointer = memory_address(info.heap, info.range);
-    line_number(&call->line, "bytes", info.range->requested);
-    line_number(&call->line, "allocation", info.range->id);
-    line_number(&call->line, "offset", info.range->offset);
+    *pointer = opened_at(call, &info);
     return cudaSuccess;
 }
 

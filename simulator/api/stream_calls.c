@@ -288,13 +288,9 @@ cudaError_t do_cudaEventCreateWithFlags(struct call *call, cudaEvent_t *event, u
      * not record times. */
     if (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming))
         return cudaErrorInvalidValue;
-    struct remote_event *remote = NULL;
-    if (flags & cudaEventInterprocess) {
-        struct ipc_event *ipc = ipc_event_new();
-        if (!ipc)
-            return cudaErrorMemoryAllocation;
-        remote = ipc_event_remote(ipc);
-    }
+    struct remote_event *remote = flags & cudaEventInterprocess ? ipc_event_new() : NULL;
+    if (flags & cudaEventInterprocess && !remote)
+        return cudaErrorMemoryAllocation;
     struct event *v = event_new(device_current(), flags, remote);
     line_number(&call->line, "event", (uint64_t)v->id);
     *event = v->handle;

@@ -65,14 +65,8 @@ struct record_wait {
 
 static const struct remote_event_calls remote_event_calls;
 
-struct remote_event *ipc_event_remote(struct ipc_event *event)
+static struct ipc_event *ipc_event_of(const struct remote_event *remote)
 {
-    NEEDS_LOCK();
-    return &event->remote;
-}
-struct ipc_event *ipc_event_of(struct remote_event *remote)
-{
-    NEEDS_LOCK();
     return (struct ipc_event *)remote;
 }
 
@@ -124,7 +118,7 @@ static void release(struct ipc_event *event)
     os_free(event);
 }
 
-struct ipc_event *ipc_event_new(void)
+struct remote_event *ipc_event_new(void)
 {
     NEEDS_LOCK();
     if (!remote_clock_start())
@@ -141,10 +135,10 @@ struct ipc_event *ipc_event_new(void)
     event->state->magic = MAGIC;
     event->address =
         (struct ipc_event_address){MAGIC, event->state->id, os_process(), file, .unused = 0};
-    return event;
+    return &event->remote;
 }
 
-struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
+struct remote_event *ipc_event_open(const struct ipc_event_address *address)
 {
     NEEDS_LOCK();
     if (address->magic != MAGIC || !remote_clock_start())
@@ -156,21 +150,21 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     event->opened = true;
     event->address = *address;
     if (event->state->magic == MAGIC && event->state->id == address->id)
-        return event;
+        return &event->remote;
     /* The descriptor's number now belongs to another file. */
     release(event);
     return NULL;
 }
 
-bool ipc_event_is_opened(const struct ipc_event *event)
+bool ipc_event_is_opened(const struct remote_event *remote)
 {
     NEEDS_LOCK();
-    return event->opened;
+    return ipc_event_of(remote)->opened;
 }
-struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
+struct ipc_event_address ipc_event_address_of(const struct remote_event *remote)
 {
     NEEDS_LOCK();
-    return event->address;
+    return ipc_event_of(remote)->address;
 }
 
 /* ---- recording ---- */
@@ -245,7 +239,7 @@ static void event_record_remote(struct remote_event *remote, struct op *op)
 
 static bool event_is_newer(const struct remote_event *remote, const struct record *r)
 {
-    const struct ipc_event *event = (const struct ipc_event *)remote;
+    const struct ipc_event *event = ipc_event_of(remote);
     uint64_t newest = newest_number(event);
     return newest && !(r && event->own_record == r && event->own_number == newest);
 }

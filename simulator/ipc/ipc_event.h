@@ -15,8 +15,6 @@
 
 #include "sched/event.h"
 
-struct ipc_event;
-
 #define IPC_EVENT_MAGIC 0x32746e6576656973u
 
 /* What another process needs to open the event. Fits into a cudaIpcEventHandle_t. */
@@ -26,14 +24,11 @@ struct ipc_event_address {
 };
 
 /* Returns a new event, or NULL, after a message, if there is no file for it. */
-struct ipc_event *ipc_event_new(void);
+struct remote_event *ipc_event_new(void);
 /* Opens another process's event. Returns NULL if the event no longer exists. */
-struct ipc_event *ipc_event_open(const struct ipc_event_address *address);
+struct remote_event *ipc_event_open(const struct ipc_event_address *address);
 /* Returns whether another process made the event. */
-bool ipc_event_is_opened(const struct ipc_event *event);
-struct ipc_event_address ipc_event_address_of(const struct ipc_event *event);
-/* Convert between an ipc_event and the remote_event of sched/event.h. */
-struct remote_event *ipc_event_remote(struct ipc_event *event);
-struct ipc_event *ipc_event_of(struct remote_event *remote);
+bool ipc_event_is_opened(const struct remote_event *remote);
+struct ipc_event_address ipc_event_address_of(const struct remote_event *remote);
 
 #endif
