@@ -13,6 +13,16 @@ cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t h
                       struct rows *r);
 cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                         struct rows *r);
+/* Slices of rows: the addresses of element (0, 0, 0), and the distances between slices. Several
+ * slices become rows of one slice if no row is left out between them. */
+struct slices {
+    char *to;
+    const char *from;
+    size_t to_step, from_step, count;
+    struct rows rows;
+};
+/* Finds the slices of a copy without arrays, none if it has no bytes, or returns its error. */
+cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x);
 /* Each queues the work and returns its error. Without a stream (NULL), the call blocks. */
 cudaError_t copy_memory(struct call *call, void *to, const void *from, struct rows r,
                         enum cudaMemcpyKind kind, const cudaStream_t *stream);

@@ -100,37 +100,28 @@ cudaError_t task_of_copy(struct task *t, const void *parameters)
     return p->bytes ? dispatch_check_copy(t) : cudaErrorInvalidValue;
 }
 
-/* Describes a 3D copy as rows. Several slices become rows of one slice if no row is left out
- * between them; other slices are not simulated. */
 cudaError_t task_of_copy_3d(struct task *t, const void *parameters)
 {
     const struct cudaMemcpy3DParms *p = parameters;
-    const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
-    const struct cudaExtent *extent = &p->extent;
-    bool is_stacked =
-        extent->depth == 1 || (to->ysize == extent->height && from->ysize == extent->height);
+    struct slices x;
     if (p->srcArray || p->dstArray) {
         diag("a memcpy node: arrays are not simulated there: the call returns "
              "cudaErrorNotSupported. A captured copy of an array works.");
         return cudaErrorNotSupported;
     }
-    if (!to->ptr || !from->ptr || !extent->width || !extent->height || !extent->depth
-        || extent->depth > SIZE_MAX / extent->height)
-        return cudaErrorInvalidValue;
     /* Measured (probe-more-answers.txt, "graph_nodes"): rows that overlap are rejected. */
-    cudaError_t e =
-        copy_rows(to->pitch, from->pitch, extent->width, extent->height * extent->depth, &t->rows);
-    if (e)
-        return e;
-    if (!is_stacked) {
+    cudaError_t e = copy_slices(p, &x);
+    if (e || !x.count)
+        return e ? e : cudaErrorInvalidValue;
+    if (x.count > 1) {
         diag("a memcpy node: slices with rows between them are not simulated: the call "
              "returns cudaErrorNotSupported.");
         return cudaErrorNotSupported;
     }
     t->kind = TASK_COPY;
-    t->to = (char *)to->ptr + p->dstPos.x + to->pitch * (p->dstPos.y + to->ysize * p->dstPos.z);
-    t->from = (const char *)from->ptr + p->srcPos.x
-            + from->pitch * (p->srcPos.y + from->ysize * p->srcPos.z);
+    t->to = x.to;
+    t->from = x.from;
+    t->rows = x.rows;
     t->direction = p->kind;
     return dispatch_check_copy(t);
 }
@@ -150,4 +141,5 @@ cudaError_t task_of_host_function(struct task *t, const void *parameters)
                    #node " begins with the members of " #own)
 BEGINS_WITH(cudaMemsetParamsV2, cudaMemsetParams, height);
 BEGINS_WITH(cudaHostNodeParamsV2, cudaHostNodeParams, userData);
+BEGINS_WITH(cudaMemAllocNodeParamsV2, cudaMemAllocNodeParams, dptr);
 BEGINS_WITH(cudaKernelNodeParamsV2, cudaKernelNodeParams, extra);

@@ -130,22 +130,21 @@ static cudaError_t check_alloc_location(const struct cudaMemPoolProps *props)
     }
 }
 
-/* Makes the task of an allocation node. Sets `address` to what it will allocate. */
-static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolProps *props,
-                                   const struct cudaMemAccessDesc *list, size_t count, size_t bytes,
-                                   void **address)
+/* Makes the task of an allocation node. Sets p->dptr to what it will allocate. */
+static cudaError_t allocation_task(struct new_node *a, struct cudaMemAllocNodeParams *p)
 {
     struct task *t = &a->task;
+    const struct cudaMemAccessDesc *list = p->accessDescs;
     uint32_t peer_rights = 0;
-    if (count && !list)
+    if (p->accessDescCount && !list)
         return cudaErrorInvalidValue;
     /* Measured (probe-graph-nodes.txt, "children"). */
     if (a->g->parent && !a->g->is_body)
         return cudaErrorNotSupported;
-    cudaError_t e = check_alloc_location(props);
-    if (e || !bytes)
+    cudaError_t e = check_alloc_location(&p->poolProps);
+    if (e || !p->bytesize)
         return e ? e : cudaErrorInvalidValue;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < p->accessDescCount; i++) {
         if (list[i].location.type != cudaMemLocationTypeDevice
             || !device_exists(list[i].location.id))
             return cudaErrorInvalidValue;
@@ -153,12 +152,12 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
             return cudaErrorInvalidValue;
         peer_rights |= 1u << list[i].location.id;
     }
-    t->allocation = graph_allocation_new(a->g, props->location.id, bytes, peer_rights,
+    t->allocation = graph_allocation_new(a->g, p->poolProps.location.id, p->bytesize, peer_rights,
                                          a->dependencies, a->count);
     if (!t->allocation)
         return cudaErrorMemoryAllocation;
     t->kind = TASK_ALLOCATE;
-    *address = graph_allocation_address(t->allocation);
+    p->dptr = graph_allocation_address(t->allocation);
     return cudaSuccess;
 }
 
@@ -202,10 +201,7 @@ cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node
     cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
     if (e)
         return e;
-    e = p ? allocation_task(&a, &p->poolProps, p->accessDescs, p->accessDescCount, p->bytesize,
-                            &p->dptr)
-          : cudaErrorInvalidValue;
-    return end_add_node(call, &a, e, node);
+    return end_add_node(call, &a, p ? allocation_task(&a, p) : cudaErrorInvalidValue, node);
 }
 
 /* ---- child graphs ---- */
@@ -344,8 +340,7 @@ static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGr
         a->task.event = records ? p->eventRecord.event : p->eventWait.event;
         return call_event(call, a->task.event) ? cudaSuccess : cudaErrorInvalidValue;
     case cudaGraphNodeTypeMemAlloc:
-        return allocation_task(a, &p->alloc.poolProps, p->alloc.accessDescs,
-                               p->alloc.accessDescCount, p->alloc.bytesize, &p->alloc.dptr);
+        return allocation_task(a, (struct cudaMemAllocNodeParams *)&p->alloc);
     case cudaGraphNodeTypeMemFree: return free_task(a, p->free.dptr);
     default:
         diag("cudaGraphAddNode: a node of this type (%d) is not simulated: the call returns "

@@ -73,15 +73,6 @@ cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, unsi
 
 /* ---- slices ---- */
 
-/* Slices of rows: the addresses of element (0, 0, 0), and the distances between slices. Several
- * slices become rows of one slice if no row is left out between them. */
-struct slices {
-    char *to;
-    const char *from;
-    size_t to_step, from_step, count;
-    struct rows rows;
-};
-
 /* Sets the distance between slices. Returns false if the last one is beyond the address space. */
 static bool find_step(const struct cudaPitchedPtr *p, size_t count, size_t *step)
 {
@@ -100,7 +91,7 @@ static void stack_slices(struct slices *x, bool is_stacked)
 
 /* Measured (probe-more-answers.txt, "copies_of_slices"): a copy without bytes succeeds, and slices
  * that overlap are rejected as rows are. */
-static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
+cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
 {
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
     const struct cudaExtent *e = &p->extent;
