@@ -724,6 +724,10 @@ static void judge_misuse(const struct running *r, const struct launch_found *fou
         [MISUSE_TWO_BARRIERS] = "wait at two barriers, and threads of one warp have to come to the "
                                 "same one",
         [MISUSE_PASSED_BY_SOME] = "come to a barrier that other threads of the block leave out",
+        [MISUSE_ABSENT] = "exchange with the mask %#x, and of the warp only the threads %#x have "
+                          "come",
+        [MISUSE_NOT_IN_MASK] = "exchange with the mask %#x, in which some of the threads %#x that "
+                               "have come are not",
     };
     char what[256], first[512], second[512];
     const bool is_barrier =
@@ -732,17 +736,7 @@ static void judge_misuse(const struct running *r, const struct launch_found *fou
         return;
     write_place(first, sizeof first, r, &found->misused[0], 0);
     write_place(second, sizeof second, r, &found->misused[1], 0);
-    if (is_barrier)
-        snprintf(what, sizeof what, "%s", texts[found->misuse]);
-    else if (found->misuse == MISUSE_ABSENT)
-        snprintf(what, sizeof what,
-                 "exchange with the mask %#x, and of the warp only the threads %#x have come",
-                 found->mask, found->came);
-    else
-        snprintf(what, sizeof what,
-                 "exchange with the mask %#x, in which some of the threads %#x "
-                 "that have come are not",
-                 found->mask, found->came);
+    snprintf(what, sizeof what, texts[found->misuse], found->mask, found->came);
     checker_found_misuse(r->kernel->late, is_barrier, what, first,
                          found->misuse == MISUSE_NOT_IN_MASK ? NULL : second);
 }
