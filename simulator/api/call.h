@@ -125,6 +125,12 @@ void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
     __attribute__((noreturn));
 
+/* What the program has asked of its devices that has no effect here. Needs the lock. */
+extern struct device_wishes {
+    unsigned flags;
+    enum cudaFuncCache cache;
+} device_wishes;
+
 /* Return the default or current pool of a device or a location to the program. */
 cudaError_t device_pool(struct call *call, cudaMemPool_t *pool, int device, bool current);
 cudaError_t location_pool(struct call *call, cudaMemPool_t *pool,

@@ -11,8 +11,6 @@ static bool is_mode(enum cudaStreamCaptureMode mode)
         || mode == cudaStreamCaptureModeRelaxed;
 }
 
-/* ---- beginning and end ---- */
-
 cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
                                       enum cudaStreamCaptureMode mode)
 {
@@ -69,8 +67,6 @@ cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cuda
     return e;
 }
 
-/* ---- queries ---- */
-
 cudaError_t do_cudaStreamIsCapturing(struct call *call, cudaStream_t stream,
                                      enum cudaStreamCaptureStatus *status)
 {
@@ -117,8 +113,6 @@ cudaError_t do_cudaStreamGetCaptureInfo(struct call *call, cudaStream_t stream,
         *count = state.count;
     return cudaSuccess;
 }
-
-/* ---- changes ---- */
 
 cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream_t stream,
                                                    cudaGraphNode_t *dependencies,

@@ -193,43 +193,16 @@ cudaError_t do_cudaDeviceReset(struct call *call)
     return cudaSuccess;
 }
 
-/* Needs the lock. Flags tell a real host how to wait. Here they have no effect (assumed), but
- * invalid ones are rejected (measured: probe-answers.txt, and probe-odd-answers.txt, "flags"). */
-static unsigned device_flags = cudaDeviceMapHost;
+struct device_wishes device_wishes = {cudaDeviceMapHost, cudaFuncCachePreferNone};
 
+/* Flags tell a real host how to wait. Here they have no effect (assumed), but invalid ones are
+ * rejected (measured: probe-answers.txt, and probe-odd-answers.txt, "flags"). */
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
 {
     const unsigned schedule = wanted & cudaDeviceScheduleMask, unnamed = 0x60;
     if (wanted & ~(unsigned)cudaDeviceMask || schedule & (schedule - 1))
         return cudaErrorInvalidValue;
-    device_flags = (wanted & ~unnamed) | cudaDeviceMapHost;
-    return cudaSuccess;
-}
-
-/* Documented: a hint, which the device may ignore. */
-static enum cudaFuncCache cache_config = cudaFuncCachePreferNone;
-
-cudaError_t do_cudaDeviceGetCacheConfig(struct call *call, enum cudaFuncCache *config)
-{
-    if (!config)
-        return cudaErrorInvalidValue;
-    *config = cache_config;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaDeviceSetCacheConfig(struct call *call, enum cudaFuncCache config)
-{
-    if ((unsigned)config > cudaFuncCachePreferEqual)
-        return cudaErrorInvalidValue;
-    cache_config = config;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
-{
-    if (!answer)
-        return cudaErrorInvalidValue;
-    *answer = device_flags;
+    device_wishes.flags = (wanted & ~unnamed) | cudaDeviceMapHost;
     return cudaSuccess;
 }
 

@@ -9,8 +9,6 @@
 #include "os/os.h"
 #include "run/texture_object.h"
 
-/* ---- the form of an element ---- */
-
 static const struct {
     CUarray_format format;
     int bits;
@@ -63,8 +61,6 @@ static unsigned channels_of(const struct cudaChannelFormatDesc *desc)
     return desc->w ? 4 : desc->y ? 2 : 1;
 }
 
-/* ---- arrays ---- */
-
 /* The flags have the runtime's numbers. */
 cudaError_t do_cuArray3DCreate_v2(struct call *call, CUarray *array,
                                   const CUDA_ARRAY3D_DESCRIPTOR *d)
@@ -105,8 +101,6 @@ cudaError_t do_cuArrayGetDescriptor_v2(struct call *call, CUDA_ARRAY_DESCRIPTOR 
         *d = (CUDA_ARRAY_DESCRIPTOR){all.Width, all.Height, all.Format, all.NumChannels};
     return e;
 }
-
-/* ---- what textures and surfaces are made of ---- */
 
 static cudaError_t find_resource(const struct call *call, const CUDA_RESOURCE_DESC *d,
                                  struct cudaResourceDesc *r)
@@ -158,8 +152,6 @@ cudaError_t driver_resource(CUDA_RESOURCE_DESC *d, uint64_t handle, bool is_surf
     }
     return cudaSuccess;
 }
-
-/* ---- textures ---- */
 
 cudaError_t do_cuTexObjectCreate(struct call *call, CUtexObject *object,
                                  const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *d,
@@ -214,8 +206,6 @@ cudaError_t do_cuTexObjectGetTextureDesc(struct call *call, CUDA_TEXTURE_DESC *d
     memcpy(d->borderColor, t->borderColor, sizeof d->borderColor);
     return cudaSuccess;
 }
-
-/* ---- surfaces ---- */
 
 cudaError_t do_cuSurfObjectCreate(struct call *call, CUsurfObject *object,
                                   const CUDA_RESOURCE_DESC *resource)

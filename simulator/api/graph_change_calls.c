@@ -10,8 +10,6 @@
 #include "os/os.h"
 #include "sched/event.h"
 
-/* ---- one node ---- */
-
 /* Replaces a task of this kind by another of the same kind. Reports name this call for it. */
 static cudaError_t change(const struct call *call, struct task *t, enum task_kind kind,
                           task_maker *make, const void *parameters, bool in_exec)
@@ -59,8 +57,6 @@ const struct task *graph_task(struct call *call, cudaGraphNode_t node, enum task
     return n && n->task.kind == kind ? &n->task : NULL;
 }
 
-/* ---- memsets ---- */
-
 /* Measured (probe-more-answers.txt, "graph_nodes"): for a single row the returned pitch is the one
  * that was given. */
 cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t node,
@@ -77,8 +73,6 @@ cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t n
                                    .height = t->rows.height};
     return cudaSuccess;
 }
-
-/* ---- copies ---- */
 
 /* A copy is described as rows of one slice, however it was given; a GPU's driver returns what it
  * was given (probe-more-answers.txt, "graph_nodes"). */
@@ -98,8 +92,6 @@ cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t n
     return cudaSuccess;
 }
 
-/* ---- host functions and events ---- */
-
 cudaError_t do_cudaGraphHostNodeGetParams(struct call *call, cudaGraphNode_t node,
                                           struct cudaHostNodeParams *p)
 {
@@ -115,8 +107,6 @@ static cudaError_t make_event(struct task *t, const void *handle)
     t->event = (void *)handle;
     return cudaSuccess;
 }
-
-/* ---- a node of any kind ---- */
 
 /* Documented: a node keeps its type. */
 static cudaError_t set_any(struct call *call, struct task *t, const struct cudaGraphNodeParams *p,
@@ -167,8 +157,6 @@ cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec
     return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
 }
 
-/* ---- nodes that a launch skips ---- */
-
 /* Documented: only kernels, memsets, and copies can be disabled. */
 static bool can_be_disabled(const struct task *t)
 {
@@ -196,8 +184,6 @@ cudaError_t do_cudaGraphNodeGetEnabled(struct call *call, cudaGraphExec_t exec,
     *enabled = !p->is_disabled;
     return cudaSuccess;
 }
-
-/* ---- whole updates ---- */
 
 cudaError_t do_cudaGraphExecUpdate(struct call *call, cudaGraphExec_t exec, cudaGraph_t graph,
                                    cudaGraphExecUpdateResultInfo *result)

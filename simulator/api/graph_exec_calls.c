@@ -9,8 +9,6 @@
 #include "mem/device.h"
 #include "os/os.h"
 
-/* ---- instantiation ---- */
-
 cudaError_t do_cudaGraphInstantiate(struct call *call, cudaGraphExec_t *exec, cudaGraph_t graph,
                                     unsigned long long flags)
 {
@@ -51,8 +49,6 @@ cudaError_t do_cudaGraphExecDestroy(struct call *call, cudaGraphExec_t exec)
     return cudaSuccess;
 }
 
-/* ---- launch ---- */
-
 static void line_figures(struct journal_line *line, int device)
 {
     const struct graph_figures *f = graph_segments_figures(device);
@@ -77,8 +73,6 @@ cudaError_t graph_launch_unlocking(struct call *call, cudaGraphExec_t exec, cuda
     line_figures(&call->line, s->device);
     return e;
 }
-
-/* ---- the memory that a device keeps for graphs ---- */
 
 cudaError_t do_cudaDeviceGraphMemTrim(struct call *call, int device)
 {
@@ -123,16 +117,14 @@ cudaError_t do_cudaDeviceSetGraphMemAttribute(struct call *call, int device,
     line_text(&call->line, "attribute", attribute_name(attribute));
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
-    bool high =
-        attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
+    struct graph_figures *f = graph_segments_figures(device);
     /* A watermark can only be set to 0 (documented), which sets it to the current value, as in
      * pools (measured: probe-graphs.txt, "graph_sizes"). */
-    if (!value || !high || *(const uint64_t *)value)
+    if (!value || *(const uint64_t *)value)
         return cudaErrorInvalidValue;
-    struct graph_figures *f = graph_segments_figures(device);
-    if (attribute == cudaGraphMemAttrUsedMemHigh)
-        f->used_high = f->used;
-    else
-        f->reserved_high = f->reserved;
-    return cudaSuccess;
+    switch (attribute) {
+    case cudaGraphMemAttrUsedMemHigh: f->used_high = f->used; return cudaSuccess;
+    case cudaGraphMemAttrReservedMemHigh: f->reserved_high = f->reserved; return cudaSuccess;
+    default: return cudaErrorInvalidValue;
+    }
 }

@@ -5,8 +5,6 @@
 #include "graph_list_calls.inc"
 #include "os/os.h"
 
-/* ---- lists ---- */
-
 /* A program queries a list twice: without room, to learn the number, and then with room for that
  * many. Unused room is set to null (documented). */
 struct list {
@@ -89,8 +87,6 @@ cudaError_t graph_list_neighbors(struct call *call, cudaGraphNode_t node, cudaGr
     list_finish(&l, data, count);
     return cudaSuccess;
 }
-
-/* ---- removing ---- */
 
 /* Measured: the edges before one that does not exist are removed (probe-more-answers.txt,
  * "graph_edges"), and a graph with memory nodes keeps its edges and nodes (probe-graph-nodes.txt,

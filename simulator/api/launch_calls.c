@@ -65,8 +65,6 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
     return launch_kernel(call, &l);
 }
 
-/* ---- queries ---- */
-
 cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kernel,
                                const struct kernel_code **code)
 {

@@ -6,8 +6,6 @@
 #include "os/os.h"
 #include "run/texture_object.h"
 
-/* ---- what an object is made of ---- */
-
 /* Sets the form of a texel. Returns false if there is none with these channels. */
 static bool set_texel(struct texture *t, const struct cudaChannelFormatDesc *desc)
 {
@@ -94,8 +92,6 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
     default: return cudaErrorInvalidValue;
     }
 }
-
-/* ---- textures ---- */
 
 /* Returns the part of the description that is not simulated, or NULL. */
 static const char *not_simulated(const struct cudaTextureDesc *d, bool has_view)
@@ -216,8 +212,6 @@ cudaError_t do_cudaGetTextureObjectResourceViewDesc(struct call *call,
         *view = (struct cudaResourceViewDesc){.format = cudaResViewFormatNone};
     return cudaSuccess;
 }
-
-/* ---- surfaces ---- */
 
 /* Documented: a surface is made of an array. Measured (kernels-texture_words.txt): the array may
  * also lack cudaArraySurfaceLoadStore. */
