@@ -38,7 +38,6 @@ static void fill_log(unsigned count, const CUjit_option *options, void **values,
     values[at] = (void *)(uintptr_t)((size_t)length < room ? (size_t)length : room - 1);
 }
 
-/* Says why an image cannot be loaded. */
 static cudaError_t refuse_image(const struct call *call, const void *image, const char *why)
 {
     cudaError_t e = fat_binary_error(image);

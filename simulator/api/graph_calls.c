@@ -98,7 +98,6 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
     return e;
 }
 
-/* Adds a node with the task that `make` makes of `parameters`, and rejects NULL parameters. */
 cudaError_t graph_add(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                       const cudaGraphNode_t *dependencies, size_t count, task_maker *make,
                       const void *parameters)
@@ -323,7 +322,6 @@ static cudaError_t end_add_conditional(struct call *call, struct new_node *a,
 
 /* ---- a node of any type ---- */
 
-/* Makes the task of a node from the description of cudaGraphAddNode. */
 static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGraphNodeParams *p)
 {
     bool records = p->type == cudaGraphNodeTypeEventRecord;

@@ -37,6 +37,9 @@ static void line_allocated(struct journal_line *line, const struct pool *p, cons
 static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t bytes,
                                       struct pool *p, struct stream *s)
 {
+    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
+    if (e)
+        return e;
     line_pool(&call->line, p);
     line_number(&call->line, "bytes", bytes);
     *pointer = NULL;
@@ -52,10 +55,10 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         uint64_t seq = stream_enqueue_marker(s);
         *pointer = memory_born(call, &p->heap, r, ALLOCATION_IN_STREAM, s, seq);
     }
-    if (line_is_open(&call->line))
+    if (line_is_open(&call->line)) {
         line_allocated(&call->line, p, r, result.rung);
-    if (line_is_open(&call->line))
         line_turn(call, s, before);
+    }
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -66,9 +69,6 @@ cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, 
         return cudaErrorInvalidValue;
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
-    if (e)
-        return e;
     /* The current pool of the stream's device, not of the current device (measured: p2p.txt). */
     return allocate_in_stream(call, pointer, bytes, pool_current(s->device), s);
 }
@@ -82,9 +82,6 @@ cudaError_t do_cudaMallocFromPoolAsync(struct call *call, void **pointer, size_t
     struct pool *p = pool_from_handle_owned(pool);
     if (!pointer || !p)
         return cudaErrorInvalidValue;
-    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
-    if (e)
-        return e;
     return allocate_in_stream(call, pointer, bytes, p, s);
 }
 

@@ -304,7 +304,6 @@ static bool is_joined(const struct capture *c)
     return true;
 }
 
-/* Says why the capture has become invalid. */
 static void explain_invalid(const struct capture *c)
 {
     struct os_source_loc place = {.site = c->invalid_at}, *places[] = {&place};

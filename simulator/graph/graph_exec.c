@@ -466,7 +466,6 @@ static void run_conditional_unlocking(struct call *launch, const struct exec_nod
     launch->origin.is_nested = is_nested;
 }
 
-/* Runs the nodes on the launch's stream and its branches. */
 static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struct stream *trunk)
 {
     struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));

@@ -35,7 +35,6 @@ void ipc_node_put(struct ipc_table_header *h, uint32_t number)
     h->free_node = number;
 }
 
-/* Frees a list from this node on. */
 static void put_list(struct ipc_table_header *h, uint32_t number)
 {
     struct ipc_node *n;
@@ -98,7 +97,6 @@ static void cut_acquired(struct ipc_table_header *h, struct ipc_chain *chain)
     }
 }
 
-/* Returns whether the second access repeats the first. */
 static bool is_repeated(const struct ipc_access *a, const struct ipc_access *b)
 {
     return a->from == b->from && a->to == b->to && a->write == b->write && a->kind == b->kind;
@@ -117,7 +115,6 @@ static bool add_different(const struct ipc_access *a, uint32_t capacity)
     return is_new;
 }
 
-/* Returns the number of nodes in the chain. */
 static uint32_t count_chain(struct ipc_table_header *h, const struct ipc_chain *chain)
 {
     uint32_t count = 0;
@@ -159,7 +156,6 @@ static void prune(struct ipc_table_header *h, struct ipc_chain *chain)
     chain->next_prune = 2 * chain->count + FEW_ACCESSES;
 }
 
-/* Removes from an entry what no longer matters. */
 static void sweep_entry(struct ipc_table_header *h, struct ipc_entry *entry)
 {
     uint32_t *at = &entry->first_chain;

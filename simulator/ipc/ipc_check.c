@@ -64,7 +64,6 @@ static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const
     return by_order > by_host ? by_order : by_host;
 }
 
-/* Returns whether the process that made the access has ended. */
 static bool is_of_ended(const struct ipc_access *access)
 {
     return process_clock_is_over(process_clock_of(access->process));

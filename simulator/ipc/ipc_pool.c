@@ -72,7 +72,6 @@ const char *ipc_pool_fd_kind(int descriptor)
     return os_fd_is_memfd(descriptor) ? "a pool" : "another file";
 }
 
-/* Returns the imported pool with this id, or NULL. */
 static struct pool *find_imported(uint64_t id)
 {
     for (struct pool *p = pool_first(); p; p = p->next)

@@ -193,20 +193,11 @@ static uint64_t digest_of(const struct memory *m)
     return mix(mix(1, m->bytes, DIGEST_MAX), m->bytes + m->count - DIGEST_MAX, DIGEST_MAX);
 }
 
-/* Returns whether the launch may write this byte. */
-static bool is_writable(const struct memory *all, size_t count, const char *byte)
+/* Returns whether the launch may write any of these bytes. */
+static bool is_writable(const struct memory *all, size_t count, const char *at, size_t bytes)
 {
     for (size_t i = 0; i < count; i++)
-        if (all[i].write && byte >= all[i].bytes && byte < all[i].bytes + all[i].count)
-            return true;
-    return false;
-}
-
-static bool overlaps_writable(const struct memory *all, size_t count, const struct memory *m)
-{
-    for (size_t i = 0; i < count; i++)
-        if (all[i].write && m->bytes < all[i].bytes + all[i].count
-            && all[i].bytes < m->bytes + m->count)
+        if (all[i].write && at < all[i].bytes + all[i].count && all[i].bytes < at + bytes)
             return true;
     return false;
 }
@@ -232,7 +223,7 @@ static void begin_digests(struct memory *all, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         all[i].has_digest =
-            all[i].is_ours && !all[i].write && !overlaps_writable(all, count, &all[i]);
+            all[i].is_ours && !all[i].write && !is_writable(all, count, all[i].bytes, all[i].count);
         if (all[i].has_digest)
             all[i].digest = digest_of(&all[i]);
     }
@@ -256,7 +247,7 @@ static bool is_changed(const struct memory *all, size_t count, const char *now, 
                        size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
-        if (now[i] != then[i] && !is_writable(all, count, now + i))
+        if (now[i] != then[i] && !is_writable(all, count, now + i, 1))
             return true;
     return false;
 }
