@@ -12,12 +12,7 @@
 
 struct array *array_of(struct call *call, cudaArray_const_t handle)
 {
-    if (!handle)
-        return NULL;
-    struct array *a = handle_object(HANDLE_ARRAY, handle);
-    if (!a)
-        call_bad_handle(call, "an array", HANDLE_ARRAY, handle, "cudaFreeArray", "cudaMallocArray");
-    return a;
+    return call_object(call, HANDLE_ARRAY, handle);
 }
 
 /* ---- making arrays ---- */

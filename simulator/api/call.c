@@ -425,6 +425,28 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
     fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call, "%s", text);
 }
 
+void *call_object(const struct call *call, enum handle_kind kind, const void *handle)
+{
+    static const struct {
+        const char *what, *destroyer, *maker;
+    } words[HANDLE_KINDS] = {
+        [HANDLE_STREAM] = {"a stream", "cudaStreamDestroy", "cudaStreamCreate"},
+        [HANDLE_EVENT] = {"an event", "cudaEventDestroy", "cudaEventCreate"},
+        [HANDLE_GRAPH] = {"a graph", "cudaGraphDestroy", "cudaGraphCreate"},
+        [HANDLE_GRAPH_EXEC] = {"an executable graph", "cudaGraphExecDestroy",
+                               "cudaGraphInstantiate"},
+        [HANDLE_GRAPH_NODE] = {"a node of a graph", "cudaGraphDestroy",
+                               "the function that adds it"},
+        [HANDLE_ARRAY] = {"an array", "cudaFreeArray", "cudaMallocArray"},
+        [HANDLE_MEMORY] = {"memory", "cuMemRelease", "cuMemCreate"},
+    };
+    void *object = handle ? handle_object(kind, handle) : NULL;
+    if (handle && !object)
+        call_bad_handle(call, words[kind].what, kind, handle, words[kind].destroyer,
+                        words[kind].maker);
+    return object;
+}
+
 void call_destroyed_pool(const struct call *call)
 {
     fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
@@ -445,17 +467,14 @@ void call_ended_by_reset(const struct call *call, const char *what)
 struct stream *call_stream(struct call *call, cudaStream_t handle)
 {
     struct stream *s;
+    if (handle == (cudaStream_t)-1)
+        return NULL;
     if (handle == cudaStreamLegacy || (!handle && !call->per_thread))
         s = stream_legacy(device_current());
     else if (handle == cudaStreamPerThread || !handle)
         s = stream_per_thread(device_current());
     else
-        s = handle_object(HANDLE_STREAM, handle);
-    if (handle == (cudaStream_t)-1)
-        return NULL;
-    if (!s)
-        call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
-                        "cudaStreamCreate");
+        s = call_object(call, HANDLE_STREAM, handle);
     /* Measured (probe-reset.txt, "old_stream", "old_stream_used"; kernels-reset.txt): a launch
      * crashes there, and other calls return an error (assumed: also those that were not asked). */
     if (s->id && s->id <= device_last_reset(s->device)->stream) {

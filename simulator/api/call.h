@@ -111,6 +111,9 @@ struct stream *call_stream(struct call *call, cudaStream_t handle);
  * probe-answers.txt, "streams and events"). A handle that is no event ends the process with a
  * sentence. */
 struct event *call_event(struct call *call, cudaEvent_t handle);
+/* Returns the object of a handle, or NULL for a null handle. A handle that is no object of this
+ * kind ends the process with that sentence. */
+void *call_object(const struct call *call, enum handle_kind kind, const void *handle);
 /* Ends the process with that sentence. `what` is for example "an event"; the others are the calls
  * that destroy and make one. */
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,

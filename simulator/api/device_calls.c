@@ -29,16 +29,6 @@ static struct bus_id bus_id_of(int device)
                            (unsigned)device_figure(cudaDevAttrPciDeviceId) + (unsigned)device, 0};
 }
 
-/* Assumed: it makes no context, but asks the driver, as cuInit does. */
-cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
-{
-    if (!count)
-        return cudaErrorInvalidValue;
-    context_initialize();
-    *count = settings.devices;
-    return cudaSuccess;
-}
-
 /* This call succeeds after a fault (measured: p2p.txt, run 1). */
 cudaError_t do_cudaSetDevice(struct call *call, int device)
 {

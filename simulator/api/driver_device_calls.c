@@ -8,15 +8,6 @@
 
 /* ---- initialization and devices ---- */
 
-/* Documented: no flags are defined. */
-cudaError_t do_cuInit(struct call *call, unsigned int flags)
-{
-    if (flags)
-        return cudaErrorInvalidValue;
-    context_initialize();
-    return cudaSuccess;
-}
-
 cudaError_t do_cuDeviceGet(struct call *call, CUdevice *device, int ordinal)
 {
     line_signed(&call->line, "device", ordinal);

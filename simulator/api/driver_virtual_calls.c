@@ -41,14 +41,9 @@ cudaError_t do_cuMemAddressFree(struct call *call, CUdeviceptr base, size_t byte
 
 /* ---- memory ---- */
 
-/* Returns the memory of a handle, or NULL for 0. Any other handle that is none ends the process. */
 static struct virtual_memory *memory_of(struct call *call, CUmemGenericAllocationHandle handle)
 {
-    struct virtual_memory *m = handle_object(HANDLE_MEMORY, (void *)(uintptr_t)handle);
-    if (!m && handle)
-        call_bad_handle(call, "memory", HANDLE_MEMORY, (void *)(uintptr_t)handle, "cuMemRelease",
-                        "cuMemCreate");
-    return m;
+    return call_object(call, HANDLE_MEMORY, (void *)(uintptr_t)handle);
 }
 
 static bool has_unknown(const CUmemAllocationProp *p)

@@ -1,6 +1,7 @@
 /* The functions that a program calls, one for each line of calls.def. Each makes a struct call,
  * enters, does the work, and leaves. */
 #include "api/array.h"
+#include "api/context.h"
 #include "api/copies.h"
 #include "api/entry.h"
 #include "api/graph_arguments.h"
@@ -8,6 +9,7 @@
 #include "api/laws.h"
 #include "base/errors.h"
 #include "graph/capture.h"
+#include "graph/graph_memory.h"
 #include "graph/kernel_node.h"
 #include "mem/device.h"
 #include "os/os.h"

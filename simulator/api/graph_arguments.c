@@ -12,35 +12,22 @@
 
 struct graph *graph_of(struct call *call, cudaGraph_t handle)
 {
-    if (!handle)
-        return NULL;
-    struct graph *g = handle_object(HANDLE_GRAPH, handle);
-    if (!g)
-        call_bad_handle(call, "a graph", HANDLE_GRAPH, handle, "cudaGraphDestroy",
-                        "cudaGraphCreate");
-    line_number(&call->line, "graph", (uint64_t)g->id);
+    struct graph *g = call_object(call, HANDLE_GRAPH, handle);
+    if (g)
+        line_number(&call->line, "graph", (uint64_t)g->id);
     return g;
 }
 
 struct node *node_of(struct call *call, cudaGraphNode_t handle)
 {
-    if (!handle)
-        return NULL;
-    struct node *n = handle_object(HANDLE_GRAPH_NODE, handle);
-    if (!n)
-        call_bad_handle(call, "a node of a graph", HANDLE_GRAPH_NODE, handle, "cudaGraphDestroy",
-                        "the function that adds it");
-    return n;
+    return call_object(call, HANDLE_GRAPH_NODE, handle);
 }
 
 struct graph_exec *graph_exec_of(struct call *call, cudaGraphExec_t handle)
 {
-    if (!handle)
-        return NULL;
-    struct graph_exec *x = handle_object(HANDLE_GRAPH_EXEC, handle);
+    struct graph_exec *x = call_object(call, HANDLE_GRAPH_EXEC, handle);
     if (!x)
-        call_bad_handle(call, "an executable graph", HANDLE_GRAPH_EXEC, handle,
-                        "cudaGraphExecDestroy", "cudaGraphInstantiate");
+        return NULL;
     /* Measured (kernels-reset.txt) for a launch and for cudaGraphExecDestroy. */
     if (x->made_by <= device_last_reset(x->device)->call)
         call_ended_by_reset(call, "an executable graph");

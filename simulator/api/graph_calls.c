@@ -229,16 +229,6 @@ static cudaError_t check_child(const struct call *call, const struct graph *pare
     return moves && child->parent ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* Returns the graph of a handle without naming it in the call's line. */
-static struct graph *child_of(struct call *call, cudaGraph_t handle)
-{
-    struct graph *child = handle ? handle_object(HANDLE_GRAPH, handle) : NULL;
-    if (handle && !child)
-        call_bad_handle(call, "a graph", HANDLE_GRAPH, handle, "cudaGraphDestroy",
-                        "cudaGraphCreate");
-    return child;
-}
-
 static cudaError_t end_add_child(struct call *call, struct new_node *a, struct graph *child,
                                  bool moves, cudaGraphNode_t *node)
 {
@@ -369,7 +359,7 @@ cudaError_t do_cudaGraphAddNode(struct call *call, cudaGraphNode_t *node, cudaGr
     if (e)
         return e;
     if (p->type == cudaGraphNodeTypeGraph)
-        return end_add_child(call, &a, child_of(call, p->graph.graph),
+        return end_add_child(call, &a, call_object(call, HANDLE_GRAPH, p->graph.graph),
                              p->graph.ownership == cudaGraphChildGraphOwnershipMove, node);
     if (p->type == cudaGraphNodeTypeConditional)
         return end_add_conditional(call, &a, &p->conditional, node);
@@ -418,14 +408,5 @@ cudaError_t do_cudaGraphMemAllocNodeGetParams(struct call *call, cudaGraphNode_t
     if (!n || !p || n->task.kind != TASK_ALLOCATE)
         return cudaErrorInvalidValue;
     graph_allocation_params(n->task.allocation, p);
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaGraphMemFreeNodeGetParams(struct call *call, cudaGraphNode_t node, void *address)
-{
-    struct node *n = node_of(call, node);
-    if (!n || !address || n->task.kind != TASK_FREE)
-        return cudaErrorInvalidValue;
-    *(void **)address = graph_allocation_address(n->task.allocation);
     return cudaSuccess;
 }

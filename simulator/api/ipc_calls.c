@@ -149,10 +149,7 @@ cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *ha
     /* Measured, all of this: probe-ipc.txt, "event_handles", "event". */
     if (!event)
         return cudaErrorInvalidValue;
-    struct event *v = handle_object(HANDLE_EVENT, event);
-    if (!v)
-        call_bad_handle(call, "an event", HANDLE_EVENT, event, "cudaEventDestroy",
-                        "cudaEventCreate");
+    const struct event *v = call_object(call, HANDLE_EVENT, event);
     line_number(&call->line, "event", (uint64_t)v->id);
     /* The driver writes to the null pointer. */
     if (!handle)

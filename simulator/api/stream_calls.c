@@ -101,12 +101,9 @@ cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
 
 struct event *call_event(struct call *call, cudaEvent_t handle)
 {
-    if (!handle)
-        return NULL;
-    struct event *e = handle_object(HANDLE_EVENT, handle);
+    struct event *e = call_object(call, HANDLE_EVENT, handle);
     if (!e)
-        call_bad_handle(call, "an event", HANDLE_EVENT, handle, "cudaEventDestroy",
-                        "cudaEventCreate");
+        return NULL;
     line_number(&call->line, "event", (uint64_t)e->id);
     call->has_lost_event = e->id <= device_last_reset(e->device)->event;
     return call->has_lost_event ? NULL : e;
