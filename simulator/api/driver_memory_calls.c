@@ -240,6 +240,7 @@ struct attribute_value {
     uint64_t value;
     size_t bytes;
 };
+#define VALUE(x) ((struct attribute_value){(uint64_t)(x), sizeof(x)})
 
 static uint64_t handle_types(const struct address_info *a, CUdeviceptr address)
 {
@@ -275,7 +276,7 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         e = find_owner(call, a, &context);
-        *v = (struct attribute_value){(uintptr_t)context, sizeof context};
+        *v = VALUE(context);
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         v->value = on_host && !is_managed(a) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -284,13 +285,9 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         e = on_host ? cudaSuccess : cudaErrorInvalidValue;
         /* Addresses are unified. */
         /* fall through */
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *v = (struct attribute_value){address, sizeof address};
-        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *v = VALUE(address); break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: break;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-        *v = (struct attribute_value){memory_allocation_id(a), sizeof(unsigned long long)};
-        break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: *v = VALUE((uint64_t)memory_allocation_id(a)); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: v->value = is_managed(a); break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         v->value = (unsigned)(a->kind == ADDRESS_PINNED ? a->pinned->device : memory_device(a));
@@ -298,28 +295,18 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: v->value = is_plain(a); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *v = (struct attribute_value){start, sizeof start};
-        break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *v = (struct attribute_value){size, sizeof size}; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *v = VALUE(start); break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *v = VALUE(size); break;
     case CU_POINTER_ATTRIBUTE_MAPPED: v->value = 1; break;
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-        *v = (struct attribute_value){mapping, sizeof mapping};
-        break;
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-        *v = (struct attribute_value){mapping_bytes, sizeof mapping_bytes};
-        break;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *v = (struct attribute_value){handle_types(a, address), sizeof(unsigned long long)};
-        break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: *v = VALUE(mapping); break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: *v = VALUE(mapping_bytes); break;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *v = VALUE(handle_types(a, address)); break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         v->value = on_host || memory_peer_accessible(a, device_current())
                      ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         break;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *v = (struct attribute_value){a->pool ? (uintptr_t)a->pool->handle : 0, sizeof(void *)};
-        break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *v = VALUE(a->pool ? a->pool->handle : NULL); break;
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
         return call_not_simulated(call, "attribute %d is", (int)attribute);
