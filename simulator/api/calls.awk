@@ -64,6 +64,9 @@ function declare(symbol, work)
                prototypes ~ /driver_/ ? "driver" : "call") >prototypes
     print "cudaError_t do_" symbol work ";" >prototypes
 }
+BEGIN {
+    kinds = split("CALL LAUNCH OWN TWIN BODY NVCC OTHER", kind_names, " ")
+}
 !list {
     if (match($0, /(cudaError_t|CUresult)[ \n]+[A-Za-z_0-9]+\(/)) {
         text = substr($0, RSTART)
@@ -75,6 +78,16 @@ function declare(symbol, work)
         declared[name] = trimmed(text)
     }
     next
+}
+# A kind of line that an includer does not define expands to nothing, and a launch to a call.
+!has_kinds++ {
+    for (i = 1; i <= kinds; i++)
+        print "#ifndef " kind_names[i] "\n#define " kind_names[i] \
+            (kind_names[i] == "LAUNCH" ? " CALL" : "(...)") "\n#endif"
+}
+END {
+    for (i = 1; i <= kinds; i++)
+        print "#undef " kind_names[i]
 }
 /^(CALL|LAUNCH|OWN|TWIN)\(/ {
     # A call ends with the line that closes its parentheses.
@@ -123,4 +136,4 @@ match($0, /\(api\/[a-z_]+\.c/) {
     prototypes = folder "/" substr($0, RSTART + 5, RLENGTH - 6) "inc"
 }
 # OTHER of calls.def is for the list of unmodeled functions alone.
-/^#|^NVCC\(|^OTHER\(.*,/
+/^NVCC\(|^OTHER\(.*,/
