@@ -1,10 +1,16 @@
-/* Calls that launch kernels built by nvcc, and queries about kernels. */
-#include "launch_calls.inc"
+/* Calls that launch kernels, queries about kernels, and variables of device code. */
+#include "api/copies.h"
+#include "api/graph_arguments.h"
 #include "api/launches.h"
+#include "launch_calls.inc"
 #include "graph/dispatch.h"
 #include "mem/device.h"
+#include "module/registry.h"
 #include "os/os.h"
+#include "run/device_variable.h"
 #include "run/kernel_library.h"
+
+/* ---- kernels that nvcc built ---- */
 
 /* Documented: cudaErrorInvalidDeviceFunction for anything but a kernel. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l)
@@ -160,4 +166,108 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
     each = (each < most ? each : most) - (int)code->static_shared_bytes;
     *bytes = each > 0 ? (size_t)each : 0;
     return cudaSuccess;
+}
+
+/* ---- kernels for the CPU: those of lessons/kernels.h, and a program's own ---- */
+
+/* Adds the allocation that a kernel uses to the call's line, unless the kernel is captured (then
+ * its line names a node) or a capture of another stream forbids it. */
+static void line_operand(struct call *call, const volatile void *address, const struct stream *s)
+{
+    if (!s->capturing && !capture_implicit(s))
+        line_allocation(&call->line, (const void *)address);
+}
+
+/* The line gets the size, the value that is written or added, and the allocation. */
+cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
+                          size_t count, cudaStream_t stream)
+{
+    if (line_is_open(&call->line)) {
+        line_number(&call->line, "bytes", count * sizeof *data);
+        line_signed(&call->line, "value", value);
+    }
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    if (line_is_open(&call->line) && count)
+        line_operand(call, data, s);
+    struct task t = {.kind = kind, .to = (char *)data, .value = value, .count = count};
+    return dispatch(call, &t, s);
+}
+
+cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    if (line_is_open(&call->line))
+        line_operand(call, open, s);
+    return dispatch(call, &(struct task){.kind = TASK_HOLD, .gate = open}, s);
+}
+
+cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const char *name,
+                                 sim_function function, const void *argument, size_t argument_bytes,
+                                 const struct sim_range *ranges, size_t count,
+                                 unsigned long long nanoseconds)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    struct user_kernel *k =
+        user_kernel_new(name, function, argument, argument_bytes, ranges, count, nanoseconds);
+    if (!k)
+        return cudaErrorInvalidValue;
+    line_text(&call->line, "kernel", k->name);
+    line_number(&call->line, "bytes", user_kernel_bytes(k));
+    if (line_is_open(&call->line) && count)
+        line_operand(call, ranges[0].address, s);
+    /* Reports and nodes name the kernel. */
+    call->origin.call = k->name;
+    cudaError_t e = dispatch(call, &(struct task){.kind = TASK_USER_KERNEL, .user_kernel = k}, s);
+    os_free(k);
+    return e;
+}
+
+/* ---- variables of device code, each identified by its address in the program ---- */
+
+/* Sets `address` to bytes of a variable on the current device. Documented: anything but a variable
+ * has its own error. Assumed: bytes outside of it are rejected as in any copy. */
+static cudaError_t find(const void *symbol, size_t offset, size_t bytes, char **address)
+{
+    struct registered_variable *r = registry_variable(symbol);
+    struct variable *v = r ? registry_module_variable(r) : NULL;
+    if (!v)
+        return cudaErrorInvalidSymbol;
+    if (offset > v->bytes || bytes > v->bytes - offset)
+        return cudaErrorInvalidValue;
+    *address = (char *)(uintptr_t)device_variable_address(v, device_current()) + offset;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGetSymbolAddress(struct call *call, void **address, const void *symbol)
+{
+    char *at;
+    if (!address)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find(symbol, 0, 0, &at);
+    if (!e)
+        *address = at;
+    return e;
+}
+
+/* Documented: a copy to a variable comes from the host or the device, and one from a variable goes
+ * there. */
+cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, void *memory,
+                        size_t bytes, enum cudaMemcpyKind kind, bool to_symbol,
+                        const cudaStream_t *stream)
+{
+    char *variable = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &variable);
+    if (e)
+        return e;
+    if (kind != cudaMemcpyDefault && kind != cudaMemcpyDeviceToDevice
+        && kind != (to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost))
+        return cudaErrorInvalidMemcpyDirection;
+    return copy_bytes(call, to_symbol ? variable : memory, to_symbol ? memory : variable, bytes,
+                      kind, stream);
 }
