@@ -100,7 +100,6 @@ $(CALLS): $(SIMULATOR)/%.inc: simulator/api/%.def \
 # declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def. driver_unmodeled.inc
 # lists those of libcuda.so.1, and driver_errors.inc the names of its errors.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
-$(SIMULATOR)/objects/api/driver_unmodeled.o: $(SIMULATOR)/driver_unmodeled.inc
 $(SIMULATOR)/unmodeled.inc: simulator/api/calls.def $(SIMULATOR)/libcudart-symbols.txt \
 	simulator/api/newer-symbols.txt
 $(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def $(SIMULATOR)/libcuda-symbols.txt
@@ -126,7 +125,8 @@ $(SIMULATOR)/libcuda-symbols.txt: build/cuda/found
 			-e 's/^(.*\bCUDAAPI +)?(cu[A-Z]\w+)\(.*/\2/p' build/cuda/include/cuda.h && \
 		printf '%s\n' cuProfiler{Initialize,Start,Stop}; } | LC_ALL=C sort -u >$@.$$$$ && \
 		mv $@.$$$$ $@
-$(SIMULATOR)/objects/api/driver_entry.o: $(SIMULATOR)/driver_errors.inc
+$(SIMULATOR)/objects/api/driver_entry.o: $(SIMULATOR)/driver_errors.inc \
+	$(SIMULATOR)/driver_unmodeled.inc
 $(SIMULATOR)/driver_errors.inc: build/cuda/found
 	@mkdir -p $(@D)
 	@sed -nE 's/^ *(CUDA_(SUCCESS|ERROR_[A-Z0-9_]+)) *=.*/ERROR(\1)/p' build/cuda/include/cuda.h \

@@ -139,6 +139,37 @@ static inline bool has_context(CUstream stream)
     cudaError_t do_##name work { return expression; }
 #include "driver_calls.inc"
 
+/* ---- functions that are not modeled ---- */
+
+/* Each returns CUDA_ERROR_NOT_SUPPORTED and says so once on standard error. The list is made when
+ * the library is built: the functions that cuda.h declares, without those in
+ * api/driver_calls.def. */
+#define UNMODELLED UNMODELED_FUNCTION
+#include "driver_unmodeled.inc"
+#undef UNMODELLED
+
+/* Returns the newest version of the function with this name that is not modeled, or NULL. */
+static void (*find_unmodeled(const char *name))(void)
+{
+    static const struct {
+        const char *symbol;
+        int (*function)(void);
+    } all[] = {
+#define UNMODELLED(name) {#name, unmodeled_##name},
+#include "driver_unmodeled.inc"
+    };
+    size_t length = strlen(name);
+    int (*found)(void) = NULL;
+    /* The symbols are sorted, so later versions follow. */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *rest = all[i].symbol + length;
+        if (!strncmp(all[i].symbol, name, length)
+            && (!*rest || (rest[0] == '_' && rest[1] == 'v' && strlen(rest) == 3)))
+            found = all[i].function;
+    }
+    return (void (*)(void))found;
+}
+
 /* ---- finding functions by name ---- */
 
 static const struct {
@@ -178,7 +209,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int versi
                                                                       : functions[i].function;
     }
     if (!found)
-        found = driver_unmodeled(name);
+        found = find_unmodeled(name);
     *(void (**)(void))function = found;
     if (status)
         *status = found ? CU_GET_PROC_ADDRESS_SUCCESS
@@ -244,4 +275,26 @@ EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id)
     reported = true;
     lock_release();
     return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
+
+/* NVRTC's two functions that return machine code. Because machine code cannot run here, they return
+ * the PTX of the same program, which cuModuleLoadData accepts, too. Seen with NVRTC 13.0: it keeps
+ * the PTX even if it was asked for machine code (--gpu-architecture=sm_90). A program calls these
+ * functions instead of NVRTC's if it is linked with NVRTC and the simulated device comes first, as
+ * `make mine` arranges; a program that opens NVRTC itself does not. */
+EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes)
+{
+    int (*of_ptx)(void *, size_t *);
+    *(void **)&of_ptx = os_symbol("nvrtcGetPTXSize");
+    return of_ptx ? of_ptx(program, bytes) : NVRTC_ERROR_INTERNAL_ERROR;
+}
+
+EXPORT int nvrtcGetCUBIN(void *program, char *image)
+{
+    int (*ptx)(void *, char *);
+    *(void **)&ptx = os_symbol("nvrtcGetPTX");
+    return ptx ? ptx(program, image) : NVRTC_ERROR_INTERNAL_ERROR;
 }

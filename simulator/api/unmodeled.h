@@ -19,8 +19,4 @@ int unmodeled(const char *name, void *address, void *const *frame, bool *reporte
         return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
     }
 
-/* Returns the newest version of the function of libcuda.so.1 with this name that is not modeled, or
- * NULL if there is none. */
-void (*driver_unmodeled(const char *name))(void);
-
 #endif
