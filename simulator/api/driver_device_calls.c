@@ -69,13 +69,12 @@ cudaError_t do_cuDevicePrimaryCtxRetain(struct call *call, CUcontext *context, C
     return cudaSuccess;
 }
 
-/* Ends everything that this process has on a device, as cudaDeviceReset does, and keeps the calling
- * thread's current device. */
-static cudaError_t reset(struct call *call, int device)
+/* Does for this device what a call of the runtime does for the current one, which stays so. */
+static cudaError_t on_device(struct call *call, int device, cudaError_t (*work)(struct call *call))
 {
     int current = device_current();
     device_set_current(device);
-    cudaError_t e = do_cudaDeviceReset(call);
+    cudaError_t e = work(call);
     device_set_current(current);
     return e;
 }
@@ -92,7 +91,7 @@ cudaError_t do_cuDevicePrimaryCtxRelease_v2(struct call *call, CUdevice device)
         return cudaErrorDeviceUninitialized;
     if (--c->references || context_is_active(c))
         return cudaSuccess;
-    cudaError_t e = reset(call, device);
+    cudaError_t e = on_device(call, device, do_cudaDeviceReset);
     context_end_primary(device);
     return e;
 }
@@ -100,7 +99,8 @@ cudaError_t do_cuDevicePrimaryCtxRelease_v2(struct call *call, CUdevice device)
 cudaError_t do_cuDevicePrimaryCtxReset_v2(struct call *call, CUdevice device)
 {
     line_signed(&call->line, "device", device);
-    return device_exists(device) ? reset(call, device) : cudaErrorInvalidDevice;
+    return device_exists(device) ? on_device(call, device, do_cudaDeviceReset)
+                                 : cudaErrorInvalidDevice;
 }
 
 /* Returns whether a context can have these flags. It has at most one that says how hosts wait. */
@@ -181,7 +181,7 @@ cudaError_t do_cuCtxDestroy_v2(struct call *call, CUcontext context)
     line_signed(&call->line, "device", c->device);
     cudaError_t e = context_is_active(context_primary(c->device)) || context_count_created() > 1
                       ? cudaSuccess
-                      : reset(call, c->device);
+                      : on_device(call, c->device, do_cudaDeviceReset);
     if (context_current() == c)
         context_pop();
     context_end(c);
@@ -222,13 +222,7 @@ cudaError_t do_cuCtxSetCurrent(struct call *call, CUcontext context)
 cudaError_t do_cuCtxSynchronize_v2(struct call *call, CUcontext context)
 {
     const struct context *c = context_given(context);
-    if (!c)
-        return cudaErrorDeviceUninitialized;
-    int current = device_current();
-    device_set_current(c->device);
-    cudaError_t e = do_cudaDeviceSynchronize(call);
-    device_set_current(current);
-    return e;
+    return c ? on_device(call, c->device, do_cudaDeviceSynchronize) : cudaErrorDeviceUninitialized;
 }
 
 /* Assumed: a stream belongs to the primary context of its device. */
