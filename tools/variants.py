@@ -6,8 +6,7 @@ docs/clinic/NN_name_wrong.c of a case.
 
     == mutant threshold_in_mib: Gives the thresholds in MiB.
     misses bytes: thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes
-    - pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold * MiB);
-    + pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold);
+    ~ pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold[- * MiB-]);
 
 Behind "== " stands the kind of the variant and, of mutants and styles, a name, a colon, and a
 sentence. Behind the name may stand " of NAME" or " of starter": then it differs from that variant,
@@ -20,10 +19,12 @@ which stands above it, and not from the program. The kinds are:
     style     a right answer that its author would not have written; it must meet every rule
 
 Then come its edits. An edit is a few lines of the program, of which those with "-" go and those
-with "+" come; the others begin with two blanks, or are empty. The lines that are not new must stand
-in the program exactly once, in this order. Behind new lines another edit begins, if the line there
-does not stand next in the program; elsewhere a line "--" separates two edits. A line "-..." stands
-for all lines that go from the line above it to the next place of the lines below it.
+with "+" come; the others begin with two blanks, or are empty. In a line with "~" a part changes: as
+in "git diff --word-diff", what stands in [-...-] goes, and what stands in {+...+} comes. The lines
+that are not new must stand in the program exactly once, in this order. Behind new lines another
+edit begins, if the line there does not stand next in the program; elsewhere a line "--" separates
+two edits. A line "-..." stands for all lines that go from the line above it to the next place of
+the lines below it.
 
     variants.py make FILE...              writes build/{mutants,styles}/NN_name/NAME.c,
                                           build/starters/NN_name.c or build/repairs/NN_name.c
@@ -47,6 +48,7 @@ import textwrap
 from contextlib import suppress
 from functools import cache
 from itertools import chain, groupby, takewhile
+from os.path import commonprefix
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +56,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ROOT / "tests/lessons"
 KINDS = ("starter", "repair", "mutant", "style")
 UNNAMED = ("starter", "repair")
-EDIT = re.compile(r"[-+]( |$)|  |--$|-\.\.\.$")
+PART = re.compile(r"\[-(.*?)-\]|\{\+(.*?)\+\}")
+EDIT = re.compile(rf"[-+]( |$)|  |--$|-\.\.\.$|~ .*?({PART.pattern})")
 REST = "-..."
 LONG = 6  # an edit of so many lines in a row leaves out some
 FUNCTION = re.compile(r"\w.*\)$")
@@ -157,16 +160,23 @@ def edits_in(numbered, file):
     for number, line in numbered:
         if line and not EDIT.match(line):
             raise Wrong(
-                f'{file}:{number}: expected a line that begins with "- ", "+ " or two '
-                f'blanks, got "{line}".'
+                f'{file}:{number}: expected a line that begins with "- ", "+ " or two blanks, or '
+                f'with "~ " and has "[-OLD-]" or "{{+NEW+}}", got "{line}".'
             )
     groups = groupby(numbered, key=lambda each: each[1] == "--")
     edits = [list(group) for separates, group in groups if not separates]
-    return [(edit[0][0], [signed_line(line) for _, line in edit]) for edit in edits]
+    return [
+        (edit[0][0], [each for _, line in edit for each in signed_lines(line)]) for edit in edits
+    ]
 
 
-def signed_line(line):
-    return (REST, "") if line == REST else (line[:1] or " ", line[2:])
+def signed_lines(line):
+    """(sign, line) of each line of a program for which a line of an edit stands."""
+    if line == REST:
+        return [(REST, "")]
+    if line.startswith("~"):
+        return [(sign, PART.sub(rf"\{i}", line[2:])) for i, sign in enumerate("-+", 1)]
+    return [(line[:1] or " ", line[2:])]
 
 
 def variant(file):
@@ -342,14 +352,50 @@ def edits_between(before, after):
                 lines += signed("-", old[first:end]) + signed("+", new[begin:stop])
                 at = end
         lines += signed(" ", old[at:high])
-        lines = rendered(shortened([signed_line(line) for line in lines], old))
+        lines = rendered(joined(shortened([signed_lines(line)[0] for line in lines], old)))
         # An empty line is read as a part of the edit only between two others.
         for edge in (0, -1):
             if not lines[edge]:
                 lines[edge] = "-\n+"
-        needs = edits and (edits[-1][0] != "+" or lines[0][0] == "+")
+        needs = edits and (edits[-1][0] not in "+~" or lines[0][0] == "+")
         edits += ["--", *lines] if needs else lines
     return "\n".join(edits) + "\n"
+
+
+def joined(edit):
+    """The edit with "~" for a line that goes and the one that comes in its place, where as many
+    come as go and most of the line stays."""
+    found = []
+    for sign, group in groupby(edit, key=lambda each: each[0]):
+        lines, above = list(group), len(found)
+        while sign == "+" and above and found[above - 1][0] == "-":
+            above -= 1
+        if sign == "+" and len(found) - above == len(lines):
+            pairs = [(old[1], new[1]) for old, new in zip(found[above:], lines)]
+            lines = []
+            for in_one, some in groupby(pairs, key=lambda pair: bool(in_one_line(*pair))):
+                olds, news = zip(*some)
+                if in_one:
+                    lines += [("~", in_one_line(*pair)) for pair in zip(olds, news)]
+                else:
+                    lines += [("-", old) for old in olds] + [("+", new) for new in news]
+            del found[above:]
+        found += lines
+    return found
+
+
+def in_one_line(old, new):
+    """The line that says both, with "[-...-]" and "{+...+}"; "" where less than half stays."""
+    words = [re.findall(r"\w+|\W", text) for text in (old, new)]
+    begin = len(commonprefix(words))
+    ends = [each[begin:][::-1] for each in words]
+    end = len(commonprefix(ends))
+    gone, come = ("".join(each[begin : len(each) - end]) for each in words)
+    head, tail = "".join(words[0][:begin]), "".join(ends[0][:end][::-1])
+    line = head + f"[-{gone}-]" * bool(gone) + f"{{+{come}+}}" * bool(come) + tail
+    if signed_lines(f"~ {line}") != [("-", old), ("+", new)] or len(line) > 98:
+        return ""
+    return line if len((head + tail).strip()) >= max(len(gone), len(come)) else ""
 
 
 def widened(lines, first, end):

@@ -51,6 +51,7 @@ setup_file() { know_compiler; }
 - three\n--\n- three\n- two|4: style tried: another edit changes this line, too: three
   three\n+ 3\n--\n+ 4\n  two\n  one|5: style tried: another edit adds lines here, too: 4
 - three\nfour|3: expected a line that begins
+- three\n~ two|3: expected a line that begins with "- ", "+ " or two blanks, or with "~ " and has "[-OLD-]"
 - one\n-...\n- three|2: style tried: in $solution these lines of the edit stand at lines 1 and 5
 - three\n-...\n- four|2: style tried: below "-..." no line of $solution follows.
 - three\n-...|2: style tried: below "-..." no line of $solution follows.
@@ -60,7 +61,7 @@ setup_file() { know_compiler; }
 - three\n== style tried\n- one\n  two|3: style tried stands here for the second time
 - three\n== Style tried\n- one\n  two|3: expected "== starter"
 END
-    lines "== style tried: It is tried." "  two" "+" "- three" "+ 3" "+ four" "" "== mutant x" \
+    lines "== style tried: It is tried." "  two" "+" "~ [-three-]{+3+}" "+ four" "" "== mutant x" \
         "- three" >"$copy/$room/variants.txt"
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
@@ -97,8 +98,7 @@ END
     assert_success
     run sed -n '/^== mutant half_kept: Keeps half of that[.]$/,$p' "$room/variants.txt"
     assert_line --index 1 --regexp '^misses between: .*phase 2 needs'
-    assert_line --index 2 "-     CHECK(cudaMemPoolTrimTo(pool, second));"
-    assert_line --index 3 "+     CHECK(cudaMemPoolTrimTo(pool, second / 2));"
+    assert_line --index 2 "~     CHECK(cudaMemPoolTrimTo(pool, second{+ / 2+}));"
     make -s build/mutants/06_trim/half_kept.c
     cmp "$mine" build/mutants/06_trim/half_kept.c
     refused "$room/variants.txt already has a mutant half_kept." \
@@ -108,7 +108,7 @@ END
     run as_typed make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
     assert_success
     make -s build/mutants/06_trim/half_kept.c
-    tail -n 2 "$room/variants.txt" | grep -qF "+     CHECK(cudaMemPoolTrimTo(pool, 1 * second));"
+    tail -n 1 "$room/variants.txt" | grep -qF "~     CHECK(cudaMemPoolTrimTo(pool, {+1 * +}second));"
     refused "LESSON=99: there is no such lesson or case." \
         make mutant LESSON=99 NAME=right FILE="$mine"
     refused "has less than half of solutions/06_trim.c: take a copy of that file." \
