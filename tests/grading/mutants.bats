@@ -51,7 +51,7 @@ setup_file() { know_compiler; }
 - three\n--\n- three\n- two|4: style tried: another edit changes this line, too: three
   three\n+ 3\n--\n+ 4\n  two\n  one|5: style tried: another edit adds lines here, too: 4
 - three\nfour|3: expected a line that begins
-- three\n~ two|3: expected a line that begins with "- ", "+ " or two blanks, or with "~ " and has "[-OLD-]"
+- three\n~ two|3: expected a line that begins with "- ", "+ " or two blanks, or with "~ " and has
 - one\n-...\n- three|2: style tried: in $solution these lines of the edit stand at lines 1 and 5
 - three\n-...\n- four|2: style tried: below "-..." no line of $solution follows.
 - three\n-...|2: style tried: below "-..." no line of $solution follows.
@@ -108,7 +108,7 @@ END
     run as_typed make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
     assert_success
     make -s build/mutants/06_trim/half_kept.c
-    tail -n 1 "$room/variants.txt" | grep -qF "~     CHECK(cudaMemPoolTrimTo(pool, {+1 * +}second));"
+    tail -n 1 "$room/variants.txt" | grep -qF "~     CHECK(cudaMemPoolTrimTo(pool, {+1 * +}"
     refused "LESSON=99: there is no such lesson or case." \
         make mutant LESSON=99 NAME=right FILE="$mine"
     refused "has less than half of solutions/06_trim.c: take a copy of that file." \
