@@ -112,9 +112,10 @@ def test_fetch(check):
         for at in range(4):
             index = at // 2 * COUNT // 2 + at % 2 * (COUNT // 2 - 1)
             wanted[f"gpu1_data[{index}] after fetch {i + 1}"] = (second if at > 1 else first) + i
+    copied = run.journal.calls(*COPY, "cudaMemcpyPeerAsync", "cudaMemcpyPeer")
+    copied = copied.that(lambda x: x["file"] != "ask.h").first
     if wrong := run.wrong(wanted):
-        copies = run.journal.calls(*COPY, "cudaMemcpyPeerAsync", "cudaMemcpyPeer")
-        for copied in copies.that(lambda x: x["file"] != "ask.h")[:1]:
+        if copied:
             source = "gpu0_data" if copied.get("source_allocation") == 1 else "other memory"
             wrong += f""" It called {copied["call"]}{line_of(copied)}, for {copied["bytes"]} of
                 {4 * COUNT} bytes, from {source}."""
@@ -122,6 +123,13 @@ def test_fetch(check):
             cudaMemcpyPeerAsync, which needs none, or through the host (YOUR WORK, 2 of 3). Here
             gpu0_data was filled with {first} and {second}, then with 1 more.
             Happened: {wrong}""")
+    if copied:
+        fails = f"{copied['call']}:1"
+        run = check.ask(copies, "fetch", first, second, hazards=True, early=True, SIM_FAIL=fails)
+        if run.answer("fetch 1") == SUCCESS:
+            miss(f"""fetch returns what its copy returned.
+                Happened: {copied["call"]}{line_of(copied)} failed (SIM_FAIL={fails}), and fetch
+                returned cudaSuccess.""")
     journal = run_lesson(check).journal
     grants = changes(journal).where(value=READ_WRITE, result=SUCCESS)
     if len(grants) >= 2:

@@ -15,7 +15,8 @@ static union {
 } asked[2];
 static void *asked_pointers[2][REQUESTS + 1];
 
-/* Requests of 1 byte up to more than the alignment, as many as an arena takes, in two arenas. */
+/* As many requests as an arena takes, of up to more than the alignment, in two arenas. The sixth
+ * is for no bytes. */
 static void asked_places(const size_t *alignments, size_t size)
 {
     for (int a = 0; a < 2; a++)
@@ -23,7 +24,7 @@ static void asked_places(const size_t *alignments, size_t size)
     for (size_t i = 0; i < REQUESTS; i++)
         for (int a = 0; a < 2; a++) {
             struct arena *arena = &asked[a].arena;
-            size_t bytes = 1 + i * size % (3 * alignments[a]);
+            size_t bytes = (i ^ 5) * size % (3 * alignments[a]);
             int placed = arena_want(arena, &asked_pointers[a][i], bytes);
             printf("\nrequest %zu, for %zu bytes, in an arena with an alignment of %zu", i + 1,
                    bytes, alignments[a]);
