@@ -1,22 +1,19 @@
-"""What ask.h asks, computed once more from what was drawn and the places that it printed: the
-journal must have each use of each part, in this order. And the figures of a replay."""
-
-import re
+"""What ask.h asks: the journal must have each use of each part, in this order. And the figures of a
+replay."""
 
 from check import FREE, MIB, QUERY, SUCCESS
 
 GRAIN, WHOLE, STREAMS = 512, 256 << 10, 8
-OF_A_SEED = ("random", "long")
 
 
 class Walk:
     """The steps of ask.h: (is it taken, id of the part). words: what ask.h is given for them."""
 
-    def __init__(self, mode, given, places=None):
-        self.places, self.seed = places or {}, given[0]
+    def __init__(self, mode, given):
+        self.seed = given[0]
         self.bytes, self.stream, self.steps, self.live, self.words = [], [], [], [], []
         getattr(self, mode)(*given)
-        words = [mode, *(given if mode in OF_A_SEED else self.words)]
+        words = [mode, *(given if mode == "long" else self.words)]
         while self.live:  # ask.h does that by itself
             self.give(0)
         self.words = words
@@ -130,8 +127,7 @@ class Walk:
 
     def random(self, _):
         """60 parts of ten sizes in five streams, and now and then a part that is larger than all
-        before: a cache that returns idle pieces must then return pieces of several streams. Where
-        the cache put a part decides how the walk goes on, so that no stored trace has it."""
+        before: a cache that returns idle pieces must then return pieces of several streams."""
         sizes = []
         for _ in range(10):
             sizes.append((1 + self.below(48)) * MIB)
@@ -142,8 +138,7 @@ class Walk:
             while large and self.live:
                 self.give(self.below(len(self.live)))
             size = 600 * MIB + 4096 * count if large else sizes[self.below(10)]
-            place = self.places.get(self.take(size, self.below(5)), 0)
-            self.seed = (self.seed + place) % 1048576
+            self.take(size, self.below(5))
             while len(self.live) > 6 or (self.live and self.below(3) == 0):
                 self.give(self.below(len(self.live)))
 
@@ -243,17 +238,6 @@ class Figures(Peak):
         self.most = max(self.most, sum(self.at[i] == at for i in self.used))
 
 
-def places_of(run):
-    """{id: place} of what the harness printed, and whether it printed one twice."""
-    found, twice = {}, False
-    for question, answers in run.answers.items():
-        match = re.fullmatch(r"cache_take (\d+), \d+ bytes for stream \d+", question)
-        if match:
-            twice = twice or len(answers) > 1 or int(match[1]) in found
-            found[int(match[1])] = int(answers[0]) if answers[0].isdecimal() else 0
-    return found, twice
-
-
 def uses_of(walk):
     """(part, is it taken now, is this the first launch, launch, bytes, offset in the part)."""
     for taken, one in walk.steps:
@@ -343,11 +327,8 @@ class Reader:
 
 
 def figures(run, mode, given):
-    places, twice = places_of(run)
-    walk = Walk(mode, given, places)
+    walk = Walk(mode, given)
     reader = Reader(walk)
-    if twice:
-        reader.figures.refuse("the program printed the place of a part twice")
     for line in run.journal:
         if "did" in line:
             reader.did(line)
