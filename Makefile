@@ -186,7 +186,7 @@ endif
 # correct {type, id}.
 C_FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
 C_FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
-SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
+SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h lessons/traces/trace.h Makefile
 include simulator/build.mk
 # The folder of built programs. SANITIZE and DEBUG have their own simulated device, and so their own
 # folder.

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ("lessons/*.h", "lessons/*.cu", "build/starters/*.c", "simulator/*.h", "simulator/**/*.h")
+PUBLIC = ("lessons/**/*.h", "lessons/*.cu", "build/starters/*.c", "simulator/**/*.h")
 PUBLIC += ("docs/**/*.rst", "docs/programs/*.*", "docs/clinic/*_wrong.c", "docs/live/scripts.txt")
 PUBLIC += ("simulator/[!t]*/**/*.c", "docs/extensions/**/*.c", "docs/_static/*.js")
 PACKED = b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"%PDF"  # the first bytes of such a file

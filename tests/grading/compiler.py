@@ -133,7 +133,7 @@ class Compilation:
 
     def in_sandbox(self, command):
         """Its status, and whether it has begun and ended there."""
-        seen = [*(ROOT / "lessons").glob("*.h"), ROOT / "simulator/user_kernels.h", self.library]
+        seen = [*(ROOT / "lessons").rglob("*.h"), ROOT / "simulator/user_kernels.h", self.library]
         words = []
         for path in (*seen, ROOT / self.file, *self.assembly):
             words += ["--ro-bind", str(path), str(path)]

@@ -317,13 +317,12 @@ def peak_of_powers(trace):
     return most // MIB
 
 
-def expect_peak(figures, trace):
+def expect_peak(check, figures, trace):
     if figures.peak <= figures.bar:
         return
     happened = f"{figures.peak} MiB, with {figures.taken} pieces."
     if figures.most <= 1:
-        miss(f"""large pieces are cut into parts: {at_most(figures)}.
-            Happened: no piece ever had two parts in use; {happened}""")
+        check.after(test_few_calls)
     largest = max(int(size) for _, _, size, _ in trace_of(trace))
     if figures.largest > max(rounded_up(largest, 32 * MIB) // MIB, 128):
         miss(f"""a new piece has what is asked for, or a third of what the cache holds, but not more
@@ -359,7 +358,7 @@ def test_small(check):
     check.expect_clean(run)
     if figures.peak > figures.bar:
         check.after(test_small_program)
-    expect_peak(figures, "small")
+    expect_peak(check, figures, "small")
 
 
 @section(3)
@@ -368,7 +367,7 @@ def test_training(check):
     figures, run = replay(check, "resnet50-train")
     if figures.peak > figures.bar:
         check.after(test_small_program, test_small)
-    expect_peak(figures, "resnet50-train")
+    expect_peak(check, figures, "resnet50-train")
     expect_nothing_left(figures)
     check.expect_clean(run)
 
@@ -397,7 +396,7 @@ def test_four_streams(check):
             be finished needs more on another day.
             Happened: {figures.peak} MiB in {figures.taken} pieces, and {late.peak} MiB in
             {late.taken} pieces where the device does its work later.""")
-    expect_peak(figures, "four-streams")
+    expect_peak(check, figures, "four-streams")
     expect_few_pieces(figures)
     allocations = ROUNDS * figures.pairs
     if figures.waits > allocations // 2:
