@@ -11,13 +11,11 @@ PENDING = """after phase 1, a trim returns memory. It returns nothing for a free
 
 
 def mib(size):
+    if size == MOST:
+        return "its maximum"
     if 0 < size < MIB:
         return f"{size} bytes"
     return f"{size / MIB:.2f} MiB" if size % MIB else f"{size // MIB} MiB"
-
-
-def in_words(size):
-    return "its maximum" if size == MOST else mib(size)
 
 
 def allocations(journal):
@@ -115,7 +113,7 @@ def test_threshold(check):
         miss(f"""the release threshold is set to its maximum (UINT64_MAX) and left there: only a
             trim returns memory of these pools.
             Happened: the threshold was set to
-            {", then to ".join(map(in_words, values)) or "nothing"}.""")
+            {", then to ".join(map(mib, values)) or "nothing"}.""")
 
 
 def test_between(check):

@@ -26,7 +26,7 @@ class Pipeline:
         copies = self.calls.where(source_allocation=None).calls(*COPY)
         self.stores = copies.that(lambda x: x.get("kind") != "HostToDevice")
         self.frees = {x["allocation"]: x for x in self.calls.calls("cudaFreeAsync")}
-        self.inputs, self.results = made.of(self.fills), made.of(self.adds)
+        self.of = {"input": made.of(self.fills), "result": made.of(self.adds)}
 
     def streams(self):
         """The stages with the streams in which their calls are, of all rounds."""
@@ -203,8 +203,8 @@ def test_host(check):
         if waits:
             miss(f"""the host waits nowhere in the pipeline, not even at its end: events order the
                 streams, and the caller of pipeline waits.
-                Happened: in a pipeline of {len(line.inputs)} rounds the host called {waits.names},
-                {len(waits)} times.""")
+                Happened: in a pipeline of {len(line.of["input"])} rounds the host called
+                {waits.names}, {len(waits)} times.""")
 
 
 def why_not(line, free, new):
@@ -228,9 +228,12 @@ def why_not(line, free, new):
     return text
 
 
-def expect_handed_over(line, made, kind):
-    """Each allocation comes after the free of that of the round before."""
-    before = come_after(line.journal)
+def expect_handed_over(check, kind):
+    """Each allocation of that kind comes after the free of that of the round before."""
+    line = own_pipeline(check)
+    if len(line.made) != 16:
+        check.after(test_rounds)
+    before, made = come_after(line.journal), line.of[kind]
     for number, (last, new) in enumerate(zip(made, made[1:]), 2):
         free, stream = line.frees.get(last["allocation"]), line.named(new["stream"])
         if not free or free["n"] not in before[new["n"]]:
@@ -242,17 +245,11 @@ def expect_handed_over(line, made, kind):
 
 
 def test_input(check):
-    line = own_pipeline(check)
-    if len(line.made) != 16:
-        check.after(test_rounds)
-    expect_handed_over(line, line.inputs, "input")
+    expect_handed_over(check, "input")
 
 
 def test_result(check):
-    line = own_pipeline(check)
-    if len(line.made) != 16:
-        check.after(test_rounds)
-    expect_handed_over(line, line.results, "result")
+    expect_handed_over(check, "result")
 
 
 def why_new(line, new):
@@ -275,10 +272,16 @@ def why_new(line, new):
         last of them, after the record."""
 
 
-def expect_reuse(check, kind):
+def expect_reuse(check, kind, handed_over):
     """No allocation of that kind takes new memory after the first, in any pipeline."""
+    check.after(test_ordered)
+    made = own_pipeline(check).made
+    if len(made) == 16:
+        check.after(handed_over)
+    if not made:
+        check.after(test_rounds)  # where there is no round, none takes new memory
     for line in every(check):
-        made = line.inputs if kind == "input" else line.results
+        made = line.of[kind]
         new = made[1:].where(from_="new").first
         if new:
             miss(f"""from round 2 on, each {kind} is allocated in memory that was freed.
@@ -287,23 +290,11 @@ def expect_reuse(check, kind):
 
 
 def test_load(check):
-    check.after(test_ordered)
-    made = own_pipeline(check).made
-    if len(made) == 16:
-        check.after(test_input)
-    if not made:
-        check.after(test_rounds)  # where there is no round, none takes new memory
-    expect_reuse(check, "input")
+    expect_reuse(check, "input", test_input)
 
 
 def test_work(check):
-    check.after(test_ordered)
-    made = own_pipeline(check).made
-    if len(made) == 16:
-        check.after(test_result)
-    if not made:
-        check.after(test_rounds)  # where there is no round, none takes new memory
-    expect_reuse(check, "result")
+    expect_reuse(check, "result", test_result)
 
 
 @met_by_starter
