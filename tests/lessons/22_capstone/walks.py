@@ -297,24 +297,10 @@ class Reader:
         self.uses += 1
         if taken and first:
             figures.placed(one, line, self.pieces)
-        stream = walk.stream[one]
-        found = (
-            line["call"],
-            line.get("value"),
-            line["stream"],
-            line["bytes"],
-            line.get("allocation"),
-            line.get("inner_offset", 0),
-        )
-        wanted = (
-            call,
-            one + 1,
-            self.streams[stream] if stream < len(self.streams) else 0,
-            size,
-            figures.at.get(one),
-            figures.begin.get(one, 0) + behind,
-        )
-        if found != wanted:
+        wanted = {"call": call, "value": one + 1, "stream": self.streams[walk.stream[one]]}
+        wanted |= {"bytes": size, "allocation": figures.at.get(one)}
+        wanted["inner_offset"] = figures.begin.get(one, 0) + behind
+        if any(line.get(field, 0) != value for field, value in wanted.items()):
             figures.refuse(
                 f"use {self.uses} is of the part of {figures.shown(one)}; another use of "
                 "memory came in between"
