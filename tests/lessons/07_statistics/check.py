@@ -60,18 +60,14 @@ def expect_need(run, live, before, size, more):
     number = int(got[0].split()[0])
     need = (size + more) * MIB + 1024
     if number != need:
-        read = read_figures(run)
+        names = {x["attribute"] for x in run.journal.ok("cudaMemPoolGetAttribute")}
+        read = sorted(name.removeprefix("cudaMemPoolAttr") for name in names) or ["none"]
         why = why_wrong(number // MIB, live, before, size, more, read)
         if number == need // MIB:
             why = "phase_need returns bytes, and not MiB."
         miss(f"""{why}
             Happened: {question} returned {number} bytes instead of {need} bytes. The figures that
             were read: {", ".join(read)}.""")
-
-
-def read_figures(run):
-    names = {x["attribute"] for x in run.journal.ok("cudaMemPoolGetAttribute")}
-    return sorted(name[len("cudaMemPoolAttr") :] for name in names) or ["none"]
 
 
 def expect_measured(run, size, more):
