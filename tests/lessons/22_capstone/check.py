@@ -447,16 +447,11 @@ def test_counts(check):
         trim = journal.ok("cudaMemPoolTrimTo").last
         freed = journal.before(trim).frees.where(pool=trim["pool"]).last if trim else None
         between = journal.between(freed, trim).that(lambda x: "Synchronize" in x.get("call", ""))
-        why = (
-            ""
-            if between
-            else """ Between the last free of a piece and that trim the host
-            synchronized with no stream: a pool returns only what a synchronization after the free
-            has covered."""
-        )
+        why = """ Between the last free of a piece and that trim the host synchronized with no
+            stream: a pool returns only what a synchronization after the free has covered."""
         miss(f"""the last trim of the pool leaves nothing in it: cache_trim calls
             cudaStreamSynchronize after each cudaFreeAsync.
-            Happened: {figures.end} MiB is still reserved.{why}""")
+            Happened: {figures.end} MiB is still reserved.{why * (not between)}""")
     check.expect_clean(run)
     check.expect_read("the cache reserved at most #", "then reserved #")
     _, run = replay(check, "four-streams", SIM_SCHEDULE="late")
