@@ -54,10 +54,7 @@ static uint32_t take_slot(enum handle_kind kind)
     }
     if (table.used > SLOT_MASK)
         os_fatal("more than 16 million streams, events and pools are alive at once.");
-    if (table.used == table.capacity) {
-        table.capacity = table.capacity ? 2 * table.capacity : 64;
-        table.slots = os_grow(table.slots, table.capacity * sizeof *table.slots);
-    }
+    OS_MAKE_ROOM(table.slots, table.used, table.capacity)
     table.slots[table.used] = (struct slot){0};
     return table.used++;
 }

@@ -153,10 +153,7 @@ struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key)
 
 static void list_add(struct tree_list *list, struct tree_node *n)
 {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = os_grow(list->items, list->capacity * sizeof *list->items);
-    }
+    OS_MAKE_ROOM(list->items, list->count, list->capacity)
     list->items[list->count++].node = n;
 }
 

@@ -117,10 +117,7 @@ void access_tree_clear(struct shadow *shadow)
 
 static void list_add(struct access_list *list, struct access *a)
 {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = os_grow(list->items, list->capacity * sizeof *list->items);
-    }
+    OS_MAKE_ROOM(list->items, list->count, list->capacity)
     list->items[list->count++] = a;
 }
 

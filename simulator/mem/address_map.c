@@ -47,10 +47,7 @@ void address_map_add(struct heap *h)
 {
     if (h->host_visible)
         page_guard_memory = &host_memory;
-    if (map.count == map.capacity) {
-        map.capacity = map.capacity ? 2 * map.capacity : 16;
-        map.heaps = os_grow(map.heaps, map.capacity * sizeof(struct heap *));
-    }
+    OS_MAKE_ROOM(map.heaps, map.count, map.capacity)
     size_t at = count_up_to(h->base);
     memmove(map.heaps + at + 1, map.heaps + at, (map.count++ - at) * sizeof(struct heap *));
     map.heaps[at] = h;

@@ -107,6 +107,16 @@ bool os_has_memory(const void *address, size_t bytes);
  * is none. The caller owns the memory until os_free. */
 void *os_allocate(size_t bytes);
 void *os_grow(void *old, size_t bytes);
+/* Adds an element to an array of `count` elements, counts it, and returns its address. What is
+ * assigned to it must not be read from the array. */
+#define OS_ADD(all, count) \
+    ((all) = os_grow((all), ((count) + 1) * sizeof *(all)), (all) + (count)++)
+/* Makes room for one more element in an array of `count` elements, which has `capacity`. */
+#define OS_MAKE_ROOM(all, count, capacity)                  \
+    if ((count) >= (capacity)) {                            \
+        (capacity) = (capacity) ? 2 * (capacity) : 16;      \
+        (all) = os_grow((all), (capacity) * sizeof *(all)); \
+    }
 /* Allocates like os_allocate, for memory that is touched all over. From OS_LARGE_PAGE bytes on it
  * uses large pages, which make random access far cheaper. */
 #define OS_LARGE_PAGE (2 * MiB)

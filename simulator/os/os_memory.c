@@ -66,10 +66,7 @@ static void add_span(struct span span)
         ranges.free[at - 1].to = span.to;
         return;
     }
-    if (ranges.count == ranges.capacity) {
-        ranges.capacity = ranges.capacity ? 2 * ranges.capacity : 16;
-        ranges.free = os_grow(ranges.free, ranges.capacity * sizeof *ranges.free);
-    }
+    OS_MAKE_ROOM(ranges.free, ranges.count, ranges.capacity)
     memmove(ranges.free + at + 1, ranges.free + at, (ranges.count++ - at) * sizeof *ranges.free);
     ranges.free[at] = span;
 }

@@ -101,9 +101,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
         win->first.bytes = bytes;
         win->first.write = write;
     }
-    launch->windows =
-        os_grow(launch->windows, (launch->window_count + 1) * sizeof *launch->windows);
-    launch->windows[launch->window_count++] = win;
+    *OS_ADD(launch->windows, launch->window_count) = win;
     return launch->last = win;
 }
 
@@ -535,8 +533,8 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
     size_t word = first;
     touched_add(t, first, first);
     touched_add(t, last, last);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint64_t from = at[__builtin_ctz(rest)] - base;
+    FOR_LANES (l, lanes) {
+        const uint64_t from = at[l] - base;
         if (from / 64 != word) {
             bits[word] |= set;
             set = 0;
@@ -562,8 +560,8 @@ static INLINE void save_region(struct warp *w, const struct region *r, uint32_t 
         return;
     }
     const uint64_t *at = each_address(a);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        cores_save(w->launch, r->window, at[__builtin_ctz(rest)], bytes);
+    FOR_LANES (l, lanes)
+        cores_save(w->launch, r->window, at[l], bytes);
 }
 
 /* Has all of the region been touched already, as a histogram soon has? */
@@ -607,8 +605,8 @@ static INLINE void touch_region(const struct region *r, enum access_kind kind, u
         touch_each(r->window, t, lanes, r, at, bytes);
         return;
     }
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        touch(r->window, t, at[__builtin_ctz(rest)], bytes);
+    FOR_LANES (l, lanes)
+        touch(r->window, t, at[l], bytes);
 }
 
 /* Have all bytes from `address` on a value? */
@@ -873,8 +871,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
         return;
     }
     const uint64_t *at = each_address(&address);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         const char *from = warp_bytes(w, i, l, at[l], all, ACCESS_READ);
         if (!from)
             return;
@@ -943,8 +940,7 @@ static INLINE void store_lane(char *to, const struct instruction *i, const char 
 
 /* Stores in the order of the threads, because if two write the same bytes, the last one's stay. */
 #define STORE_EACH(to, from)                              \
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) { \
-        const unsigned l = (unsigned)__builtin_ctz(rest); \
+    FOR_LANES (l, lanes) {                                \
         *(to *)(base + at[l]) = (to)((const from *)a)[l]; \
     }
 #define STORE_AS(to)             \
@@ -1030,8 +1026,7 @@ static INLINE void touch_stored(struct warp *w, const struct instruction *i, uin
         }
     }
     const uint64_t *at = each_address(address);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         if (!was_written(win, at[l], all) || !leaves_as_is(w, i, l, win, at[l], all))
             touch(win, touched_of(win, ACCESS_WRITE), at[l], all);
     }
@@ -1065,8 +1060,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
         return;
     }
     const uint64_t *at = each_address(&address);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         char *to = warp_bytes(w, i, l, at[l], all, ACCESS_WRITE);
         if (!to)
             return;
@@ -1194,16 +1188,15 @@ static INLINE void atomic_lane(struct warp *w, const struct instruction *i, unsi
 }
 
 /* Runs the body for each lane, one after the other. */
-#define IN_ORDER(lanes, ...)                                    \
-    if ((lanes) == ALL_LANES) {                                 \
-        for (unsigned l = 0; l < WARP_SIZE; l++) {              \
-            __VA_ARGS__                                         \
-        }                                                       \
-    } else {                                                    \
-        for (uint32_t rest = (lanes); rest; rest &= rest - 1) { \
-            const unsigned l = (unsigned)__builtin_ctz(rest);   \
-            __VA_ARGS__                                         \
-        }                                                       \
+#define IN_ORDER(lanes, ...)                       \
+    if ((lanes) == ALL_LANES) {                    \
+        for (unsigned l = 0; l < WARP_SIZE; l++) { \
+            __VA_ARGS__                            \
+        }                                          \
+    } else {                                       \
+        FOR_LANES (l, lanes) {                     \
+            __VA_ARGS__                            \
+        }                                          \
     }
 
 /* The most frequent operation. If all addresses are the same, the sum stays in a register. */
@@ -1276,16 +1269,14 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
         char *base = region.window && w->launch->cores ? sums_of(w, &region) : region.base;
         if (base && add_each(w, i, lanes, at, base, address.rows == 1 && !address.stride))
             return;
-        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-            unsigned l = (unsigned)__builtin_ctz(rest);
+        FOR_LANES (l, lanes) {
             atomic_lane(w, i, l,
                         base ? base + at[l] : cores_sum_at(w->launch, region.window, at[l]));
         }
         return;
     }
     const uint64_t *at = each_address(&address);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         char *bytes = warp_bytes(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);
         if (!bytes)
             return;
@@ -1321,8 +1312,7 @@ static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
     if (is_usual && w->block->notes)
         note_shared(w, &target, lanes, &to, i->bytes, ACCESS_WRITE);
     const uint64_t *to_each = each_address(&to), *from_each = each_address(&from);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
         char *here = is_usual ? region.base + to_each[l]
                               : warp_bytes(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);

@@ -118,8 +118,7 @@ HOT void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
         EACH_LANE(lanes, d[l] = low[l] | (uint64_t)high[l] << 32;)
         return;
     }
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         uint64_t value = 0;
         for (unsigned n = 0; n < i->count; n++) {
             uint64_t part = ((const lane_u32 *)(w->registers + i->r[n + 1]))[l];
@@ -332,8 +331,7 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
     bool in_mode = i->rounding && to >= NUMBER_F16 && !(i->option & 4);
     if (in_mode)
         round_as(i->rounding);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         struct value v = value_of(from, w->registers + i->r[1], l);
         if (to >= NUMBER_F16) {
             set_float(i, d, l, v, to);
@@ -395,8 +393,7 @@ void run_clock(struct warp *w, const struct instruction *i, uint32_t lanes)
     uint64_t value = w->launch->clock;
     if (i->option)
         value += w->launch->shape->nanoseconds;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         if (i->wide)
             ((lane_u64 *)(w->registers + i->r[0]))[l] = value;
         else

@@ -298,8 +298,7 @@ static struct common *add_common(struct cores *c, struct window *win, bool is_ne
     m->window = win;
     m->is_new = is_new;
     m->saved = os_allocate(piece_count(win) * sizeof *m->saved);
-    c->commons = os_grow(c->commons, (c->common_count + 1) * sizeof *c->commons);
-    return c->commons[c->common_count++] = m;
+    return *OS_ADD(c->commons, c->common_count) = m;
 }
 
 /* Returns the window that contains these bytes, or NULL. Only one part at a time may call it. */

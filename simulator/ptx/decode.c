@@ -38,10 +38,21 @@ static void refuse_whole(struct kernel_code *k, const char *why)
         k->refusal = strcpy(os_allocate(strlen(why) + 1), why);
 }
 
-bool has_part(const struct statement *st, const char *name)
+unsigned word_among(struct word w, const char *words)
+{
+    for (unsigned n = 1; *words; n++) {
+        const size_t length = strcspn(words, " ");
+        if (w.length == length && !memcmp(w.at, words, length))
+            return n;
+        words += length + (words[length] != 0);
+    }
+    return 0;
+}
+
+bool has_part(const struct statement *st, const char *words)
 {
     for (size_t n = 1; n < st->part_count; n++)
-        if (word_is(st->parts[n], name))
+        if (word_among(st->parts[n], words))
             return true;
     return false;
 }
@@ -73,8 +84,7 @@ static void read_registers(struct decoder *d)
     uint32_t slot = predicate ? 1 : bytes > 4 ? 8 : 4;
     scan(&d->s);
     while (d->s.word.length && !word_is(d->s.word, ";")) {
-        d->registers = os_grow(d->registers, (d->register_count + 1) * sizeof *d->registers);
-        struct registers *r = &d->registers[d->register_count++];
+        struct registers *r = OS_ADD(d->registers, d->register_count);
         *r = (struct registers){.prefix = d->s.word, .bytes = slot};
         scan(&d->s);
         uint32_t count = 1;
@@ -126,41 +136,17 @@ uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
         if (c->constants[n].value == value && c->constants[n].bytes == bytes
             && c->constants[n].dynamic == dynamic)
             return c->constants[n].offset;
-    c->constants = os_grow(c->constants, (c->constant_count + 1) * sizeof *c->constants);
     uint32_t at = decode_new_register(d, bytes);
-    c->constants[c->constant_count++] =
+    *OS_ADD(c->constants, c->constant_count) =
         (struct constant){.offset = at, .bytes = bytes, .value = value, .dynamic = dynamic};
     return at;
 }
 
 /* In the order of the values in threads.c. */
-static const char *const special_names[] = {"%tid.x",
-                                            "%tid.y",
-                                            "%tid.z",
-                                            "%ntid.x",
-                                            "%ntid.y",
-                                            "%ntid.z",
-                                            "%ctaid.x",
-                                            "%ctaid.y",
-                                            "%ctaid.z",
-                                            "%nctaid.x",
-                                            "%nctaid.y",
-                                            "%nctaid.z",
-                                            "%laneid",
-                                            "%warpid",
-                                            "%nwarpid",
-                                            "%smid",
-                                            "%nsmid",
-                                            "%lanemask_eq",
-                                            "%lanemask_le",
-                                            "%lanemask_lt",
-                                            "%lanemask_ge",
-                                            "%lanemask_gt",
-                                            "%dynamic_smem_size",
-                                            "%total_smem_size",
-                                            "%gridid",
-                                            "%envreg1",
-                                            "%envreg2"};
+static const char special_names[] =
+    "%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z %ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y "
+    "%nctaid.z %laneid %warpid %nwarpid %smid %nsmid %lanemask_eq %lanemask_le %lanemask_lt "
+    "%lanemask_ge %lanemask_gt %dynamic_smem_size %total_smem_size %gridid %envreg1 %envreg2";
 
 /* Of a launch without clusters, where each block is a cluster of its own (documented; assumed: such
  * clusters are numbered as the blocks are): the register that says the same, or a constant. */
@@ -180,7 +166,6 @@ static const struct {
 static uint32_t special_register(struct decoder *d, struct word name)
 {
     struct code *c = d->code;
-    uint16_t id = UINT16_MAX;
     for (size_t n = 0; n < sizeof cluster_names / sizeof *cluster_names; n++) {
         if (!word_is(name, cluster_names[n].name))
             continue;
@@ -189,18 +174,16 @@ static uint32_t special_register(struct decoder *d, struct word name)
         name = (struct word){cluster_names[n].same, strlen(cluster_names[n].same)};
         break;
     }
-    for (size_t n = 0; n < sizeof special_names / sizeof *special_names; n++)
-        if (word_is(name, special_names[n]))
-            id = (uint16_t)n;
-    if (id == UINT16_MAX) {
+    const unsigned place = word_among(name, special_names);
+    if (!place) {
         decode_refuse(d, "a special register that is not simulated");
         return 0;
     }
+    const uint16_t id = (uint16_t)(place - 1);
     for (size_t n = 0; n < c->special_count; n++)
         if (c->specials[n].id == id)
             return c->specials[n].offset;
-    c->specials = os_grow(c->specials, (c->special_count + 1) * sizeof *c->specials);
-    c->specials[c->special_count++] = (struct special){decode_new_register(d, 4), id, false};
+    *OS_ADD(c->specials, c->special_count) = (struct special){decode_new_register(d, 4), id, false};
     return c->specials[c->special_count - 1].offset;
 }
 
@@ -415,10 +398,7 @@ struct instruction *decode_add_made(struct decoder *d, instruction_run *run,
                                     enum instruction_kind kind, const struct instruction *parts)
 {
     struct code *c = d->code;
-    if (c->count + 1 >= c->capacity) {
-        c->capacity = c->capacity ? 2 * c->capacity : 64;
-        c->all = os_grow(c->all, c->capacity * sizeof *c->all);
-    }
+    OS_MAKE_ROOM(c->all, c->count + 1, c->capacity)
     struct instruction *i = &c->all[c->count++];
     *i = *parts;
     i->run = run;
@@ -502,8 +482,7 @@ static void read_statement(struct decoder *d)
 
 static void add_label(struct decoder *d, struct word name)
 {
-    d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
-    d->labels[d->label_count++] =
+    *OS_ADD(d->labels, d->label_count) =
         (struct label){.name = name, .index = (uint32_t)d->code->count, .scope = d->scope};
     d->run++;
 }
@@ -610,8 +589,7 @@ static void close_scope(struct decoder *d)
 static void read_table(struct decoder *d)
 {
     struct code *c = d->code;
-    c->tables = os_grow(c->tables, (c->table_count + 1) * sizeof *c->tables);
-    struct branch_table *t = &c->tables[c->table_count++];
+    struct branch_table *t = OS_ADD(c->tables, c->table_count);
     *t = (struct branch_table){NULL, 0};
     struct scanner again = d->s;
     for (scan(&again); again.word.length && !word_is(again.word, ";"); scan(&again))
@@ -621,8 +599,7 @@ static void read_table(struct decoder *d)
     for (scan(&d->s); d->s.word.length && !word_is(d->s.word, ";"); scan(&d->s)) {
         if (word_is(d->s.word, ","))
             continue;
-        d->references = os_grow(d->references, (d->reference_count + 1) * sizeof *d->references);
-        d->references[d->reference_count++] =
+        *OS_ADD(d->references, d->reference_count) =
             (struct reference){d->s.word, &t->targets[n++], SIZE_MAX, d->scope};
     }
     scan(&d->s);
@@ -635,11 +612,10 @@ static void read_label(struct decoder *d, struct word name)
     scan(&d->s);
     if (word_is(d->s.word, ".branchtargets")) {
         /* A table's label is a constant, by which brx finds the table. */
-        d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
-        d->labels[d->label_count++] =
+        *OS_ADD(d->labels, d->label_count) =
             (struct label){.name = name, .index = (uint32_t)d->code->table_count, .scope = 64};
         read_table(d);
-    } else if (word_is(d->s.word, ".callprototype") || word_is(d->s.word, ".calltargets")) {
+    } else if (word_among(d->s.word, ".callprototype .calltargets")) {
         scan_statement(&d->s);
     } else {
         add_label(d, name);
@@ -657,7 +633,7 @@ static void read_line_of_body(struct decoder *d)
         read_registers(d);
     else if (word_is(w, ".loc"))
         read_line(d);
-    else if (word_is(w, ".local") || word_is(w, ".shared") || word_is(w, ".param"))
+    else if (word_among(w, ".local .shared .param"))
         read_variable(d);
     else if (*w.at == '.')
         scan_statement(&d->s);
@@ -744,9 +720,8 @@ struct code *decode_function(struct decoder *d, struct function *f, size_t *inde
             *index = n;
             return k->functions[n];
         }
-    k->functions = os_grow(k->functions, (k->function_count + 1) * sizeof *k->functions);
     *index = k->function_count;
-    return k->functions[k->function_count++] = code_new(k, f);
+    return *OS_ADD(k->functions, k->function_count) = code_new(k, f);
 }
 
 /* Places dynamic shared memory after the rest, whose size is now known. */
@@ -798,8 +773,7 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
             return k->functions[n];
     if (!f)
         return NULL;
-    k->functions = os_grow(k->functions, (known + 1) * sizeof *k->functions);
-    k->functions[k->function_count++] = code_new(k, f);
+    *OS_ADD(k->functions, k->function_count) = code_new(k, f);
     for (size_t n = known; n < k->function_count; n++) {
         read_code(k, k->functions[n]);
         place_dynamic(k, k->functions[n]);

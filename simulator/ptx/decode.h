@@ -115,8 +115,10 @@ struct decoder {
 
 /* Refuses the kernel, because this statement cannot be run. Only the first reason is kept. */
 void decode_refuse(struct decoder *d, const char *why);
-/* Returns whether the statement has this modifier. */
-bool has_part(const struct statement *st, const char *name);
+/* Returns which of the words it is, from 1 on, or 0. There is one space between two of them. */
+unsigned word_among(struct word w, const char *words);
+/* Returns whether the statement has one of these modifiers. */
+bool has_part(const struct statement *st, const char *words);
 /* Sets the place of a register by its name. Returns false if there is none. */
 bool decode_find_register(const struct decoder *d, struct word name, struct operand *o);
 /* Adds an instruction with the statement's guard and line, with these parts, or with none. */
@@ -142,7 +144,6 @@ bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t 
 /* If a copy of the register at `from` can be a register that is filled before the function begins,
  * makes it one, without an instruction. Returns whether it did. */
 bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes);
-void code_fill_given(struct code *c, const struct given *g);
 
 /* Notes how the statement uses each register; and, when all statements are read, what becomes of
  * the values of each load (ptx/decode_uses.c). */

@@ -30,14 +30,12 @@ static void append(struct decoder *d, struct modifiers *m, struct word w)
 
 static bool read_rounding(struct modifiers *m, struct word w)
 {
-    static const char *const names[] = {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"};
-    for (uint8_t n = 0; n < 8; n++)
-        if (word_is(w, names[n])) {
-            m->rounding = n & 3;
-            m->to_integer = n > 3;
-            return true;
-        }
-    return false;
+    const unsigned n = word_among(w, "rn rz rm rp rni rzi rmi rpi");
+    if (n) {
+        m->rounding = (n - 1) & 3;
+        m->to_integer = n > 4;
+    }
+    return n;
 }
 
 static void read_modifiers(struct decoder *d, struct modifiers *m)
@@ -53,7 +51,7 @@ static void read_modifiers(struct decoder *d, struct modifiers *m)
             m->flush = true;
         else if (word_is(w, "sat"))
             m->saturate = true;
-        else if (!read_rounding(m, w) && !word_is(w, "approx") && !word_is(w, "full"))
+        else if (!read_rounding(m, w) && !word_among(w, "approx full"))
             append(d, m, w);
     }
     if (!m->type_count)
@@ -115,8 +113,7 @@ static bool set_operands(struct decoder *d, const struct operation *o, uint32_t 
 /* Each thread has a carry, which stays when it takes no part. */
 static bool has_carry(const struct statement *st)
 {
-    return has_part(st, "cc") || word_is(st->parts[0], "addc") || word_is(st->parts[0], "subc")
-        || word_is(st->parts[0], "madc");
+    return has_part(st, "cc") || word_among(st->parts[0], "addc subc madc");
 }
 
 /* A move's result is as wide as its source. */
@@ -239,11 +236,7 @@ static void decode_predicate(struct decoder *d)
 {
     struct statement *st = &d->statement;
     struct word name = st->parts[0];
-    uint8_t option = word_is(name, "not") ? 1
-                   : word_is(name, "and") ? 2
-                   : word_is(name, "or")  ? 3
-                   : word_is(name, "xor") ? 4
-                                          : 0;
+    const uint8_t option = (uint8_t)word_among(name, "not and or xor");
     if (st->operands[1].kind == OPERAND_SPECIAL
         && word_is(st->operands[1].word, "%is_explicit_cluster"))
         st->operands[1] = (struct operand){.kind = OPERAND_NUMBER};
@@ -304,17 +297,12 @@ static bool decode_clock(struct decoder *d)
 
 /* ---- conversions ---- */
 
-/* The number of this type in convert.c. */
-enum { F16 = 8, F32 = 10, F64 = 11 };
+/* The number of this type in convert.c, or 255. */
+enum { F16 = 8, F32 = 10 };
 
 static uint8_t number_type(struct word w)
 {
-    static const char *const names[] = {"u8",  "s8",  "u16", "s16",  "u32", "s32",
-                                        "u64", "s64", "f16", "bf16", "f32", "f64"};
-    for (uint8_t n = 0; n < 12; n++)
-        if (word_is(w, names[n]))
-            return n;
-    return 255;
+    return (uint8_t)(word_among(w, "u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64") - 1);
 }
 
 /* Documented: .ftz applies to f32 values before and after the conversion, even to an integer, and
@@ -413,11 +401,6 @@ static void decode_convert(struct decoder *d)
         flush_result(i);
 }
 
-static bool has_two_halves(const struct statement *st)
-{
-    return has_part(st, "f16x2") || has_part(st, "bf16x2");
-}
-
 void decode_arithmetic(struct decoder *d)
 {
     const size_t before = d->code->count;
@@ -432,7 +415,7 @@ void decode_arithmetic(struct decoder *d)
         ;
     else if (has_part(st, "pred") && st->operand_count >= 2)
         decode_predicate(d);
-    else if (word_is(name, "setp") || (word_is(name, "set") && !has_two_halves(st)))
+    else if (word_is(name, "setp") || (word_is(name, "set") && !has_part(st, "f16x2 bf16x2")))
         decode_compare(d);
     else if (word_is(name, "cvt") && st->operand_count == 2)
         decode_convert(d);

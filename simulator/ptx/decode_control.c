@@ -6,8 +6,7 @@
 
 static void refer(struct decoder *d, struct word name)
 {
-    d->references = os_grow(d->references, (d->reference_count + 1) * sizeof *d->references);
-    d->references[d->reference_count++] =
+    *OS_ADD(d->references, d->reference_count) =
         (struct reference){name, NULL, d->code->count - 1, d->scope};
 }
 
@@ -126,8 +125,7 @@ static void decode_call(struct decoder *d)
     if (scan_over(&d->s, ","))
         read_parts(d, &site, false);
     d->kernel->has_calls = true;
-    c->calls = os_grow(c->calls, (c->call_count + 1) * sizeof *c->calls);
-    c->calls[c->call_count++] = site;
+    *OS_ADD(c->calls, c->call_count) = site;
     struct instruction *i =
         decode_add(d, site.builtin, site.builtin ? INSTRUCTION_PLAIN : INSTRUCTION_CALL);
     i->target = (uint32_t)c->call_count - 1;
@@ -183,7 +181,7 @@ bool decode_control(struct decoder *d)
         decode_add(d, NULL, INSTRUCTION_EXIT);
     else if (word_is(name, "trap"))
         decode_add(d, run_trap, INSTRUCTION_PLAIN);
-    else if ((word_is(name, "bar") || word_is(name, "barrier")) && !has_part(&d->statement, "warp"))
+    else if (word_among(name, "bar barrier") && !has_part(&d->statement, "warp"))
         decode_barrier(d);
     else
         return false;

@@ -2,14 +2,13 @@
  * is a mask of the threads that take part, in the register `target` if `wide` is set. */
 #include "ptx/decode.h"
 
-static struct instruction *add_together(struct decoder *d, instruction_run *run,
-                                        const struct operand *mask)
+/* `mask` is NULL if there is none. */
+static void add_together(struct decoder *d, instruction_run *run, const struct operand *mask,
+                         struct instruction parts)
 {
-    uint32_t at = mask ? decode_value(d, mask, 4) : 0;
-    struct instruction *i = decode_add(d, run, INSTRUCTION_TOGETHER);
-    i->wide = mask != NULL;
-    i->target = at;
-    return i;
+    parts.wide = mask != NULL;
+    parts.target = mask ? decode_value(d, mask, 4) : 0;
+    decode_add_made(d, run, INSTRUCTION_TOGETHER, &parts);
 }
 
 static const struct operand *mask_of(const struct statement *st)
@@ -27,75 +26,63 @@ static void decode_shuffle(struct decoder *d)
 {
     struct statement *st = &d->statement;
     const struct operand *o = st->operands;
-    uint32_t r[5] = {decode_value(d, &o[0], 4), second_result(d, &o[0]), decode_value(d, &o[1], 4),
-                     decode_value(d, &o[2], 4), decode_value(d, &o[3], 4)};
-    struct instruction *i = add_together(d, run_shuffle, mask_of(st));
-    for (size_t n = 0; n < 5; n++)
-        i->r[n] = r[n];
-    i->count = 1;
-    i->option = has_part(st, "up")   ? 'u'
-              : has_part(st, "down") ? 'd'
-              : has_part(st, "bfly") ? 'b'
-                                     : 'i';
+    const struct instruction parts = {.r = {decode_value(d, &o[0], 4), second_result(d, &o[0]),
+                                            decode_value(d, &o[1], 4), decode_value(d, &o[2], 4),
+                                            decode_value(d, &o[3], 4)},
+                                      .count = 1,
+                                      .option = has_part(st, "up")   ? 'u'
+                                              : has_part(st, "down") ? 'd'
+                                              : has_part(st, "bfly") ? 'b'
+                                                                     : 'i'};
+    add_together(d, run_shuffle, mask_of(st), parts);
 }
 
 static void decode_vote(struct decoder *d)
 {
     struct statement *st = &d->statement;
     const struct operand *o = st->operands;
-    bool ballot = has_part(st, "ballot");
-    uint32_t result = decode_value(d, &o[0], ballot ? 4 : 1), votes = decode_value(d, &o[1], 1);
-    struct instruction *i = add_together(d, run_vote, mask_of(st));
-    i->r[0] = result;
-    i->r[1] = votes;
-    i->option = (uint8_t)((ballot                ? 'b'
-                           : has_part(st, "all") ? 'a'
-                           : has_part(st, "any") ? 'n'
-                                                 : 'u')
-                          | (o[1].negated ? 128 : 0));
+    const bool ballot = has_part(st, "ballot");
+    const int mode = ballot ? 'b' : has_part(st, "all") ? 'a' : has_part(st, "any") ? 'n' : 'u';
+    const struct instruction parts = {
+        .r = {decode_value(d, &o[0], ballot ? 4 : 1), decode_value(d, &o[1], 1)},
+        .option = (uint8_t)(mode | (o[1].negated ? 128 : 0))};
+    add_together(d, run_vote, mask_of(st), parts);
 }
 
 static void decode_match(struct decoder *d)
 {
     struct statement *st = &d->statement;
     const struct operand *o = st->operands;
-    uint8_t bytes = has_part(st, "b64") ? 8 : 4;
-    uint32_t result = decode_value(d, &o[0], 4), second = second_result(d, &o[0]),
-             value = decode_value(d, &o[1], bytes);
-    struct instruction *i = add_together(d, run_match, mask_of(st));
-    i->r[0] = result;
-    i->r[1] = second;
-    i->r[2] = value;
-    i->bytes = bytes;
-    i->count = o[0].second != NULL;
-    i->option = has_part(st, "all") ? 'a' : 'n';
+    const uint8_t bytes = has_part(st, "b64") ? 8 : 4;
+    const struct instruction parts = {
+        .r = {decode_value(d, &o[0], 4), second_result(d, &o[0]), decode_value(d, &o[1], bytes)},
+        .bytes = bytes,
+        .count = o[0].second != NULL,
+        .option = has_part(st, "all") ? 'a' : 'n'};
+    add_together(d, run_match, mask_of(st), parts);
 }
 
 static void decode_reduce(struct decoder *d)
 {
     struct statement *st = &d->statement;
-    static const char *const names[] = {"add", "min", "max", "", "", "and", "or", "xor"};
-    uint32_t result = decode_value(d, &st->operands[0], 4),
-             value = decode_value(d, &st->operands[1], 4);
-    struct instruction *i = add_together(d, run_reduce, mask_of(st));
-    i->r[0] = result;
-    i->r[1] = value;
-    i->is_signed = has_part(st, "s32");
-    for (uint8_t n = 0; n < 8; n++)
-        if (*names[n] && has_part(st, names[n]))
-            i->option = n;
+    struct instruction parts = {
+        .r = {decode_value(d, &st->operands[0], 4), decode_value(d, &st->operands[1], 4)},
+        .is_signed = has_part(st, "s32")};
+    for (size_t n = 1; n < st->part_count; n++) {
+        const unsigned operation = word_among(st->parts[n], "add min max exch cas and or xor");
+        parts.option = operation ? (uint8_t)(operation - 1) : parts.option;
+    }
     if (has_part(st, "f32"))
         decode_refuse(d, "a sum of floats over a warp");
+    add_together(d, run_reduce, mask_of(st), parts);
 }
 
 static void decode_elect(struct decoder *d)
 {
     struct statement *st = &d->statement;
-    uint32_t result = decode_value(d, &st->operands[0], 4),
-             second = second_result(d, &st->operands[0]);
-    struct instruction *i = add_together(d, run_elect, mask_of(st));
-    i->r[0] = result;
-    i->r[1] = second;
+    const struct instruction parts = {
+        .r = {decode_value(d, &st->operands[0], 4), second_result(d, &st->operands[0])}};
+    add_together(d, run_elect, mask_of(st), parts);
 }
 
 bool decode_exchange(struct decoder *d)
@@ -116,7 +103,7 @@ bool decode_exchange(struct decoder *d)
         uint32_t result = decode_value(d, &st->operands[0], 4);
         decode_add(d, run_active_mask, INSTRUCTION_PLAIN)->r[0] = result;
     } else if (word_is(name, "bar") && st->operand_count == 1)
-        add_together(d, run_together, &st->operands[0]);
+        add_together(d, run_together, &st->operands[0], (struct instruction){.count = 0});
     else
         return false;
     return true;

@@ -104,31 +104,25 @@ static bool fill_as(struct code *c, uint32_t to, uint32_t from)
 {
     for (size_t n = 0; n < c->special_count; n++)
         if (c->specials[n].offset == from) {
-            c->specials = os_grow(c->specials, (c->special_count + 1) * sizeof *c->specials);
-            c->specials[c->special_count++] = (struct special){to, c->specials[n].id, false};
+            const uint16_t id = c->specials[n].id;
+            *OS_ADD(c->specials, c->special_count) = (struct special){to, id, false};
             return true;
         }
     for (size_t n = 0; n < c->constant_count; n++)
         if (c->constants[n].offset == from) {
-            c->constants = os_grow(c->constants, (c->constant_count + 1) * sizeof *c->constants);
-            c->constants[c->constant_count] = c->constants[n];
-            c->constants[c->constant_count++].offset = to;
+            struct constant copy = c->constants[n];
+            copy.offset = to;
+            *OS_ADD(c->constants, c->constant_count) = copy;
             return true;
         }
     for (size_t n = 0; n < c->given_count; n++)
         if (c->given[n].offset == from) {
             struct given g = c->given[n];
             g.offset = to;
-            code_fill_given(c, &g);
+            *OS_ADD(c->given, c->given_count) = g;
             return true;
         }
     return false;
-}
-
-void code_fill_given(struct code *c, const struct given *g)
-{
-    c->given = os_grow(c->given, (c->given_count + 1) * sizeof *c->given);
-    c->given[c->given_count++] = *g;
 }
 
 bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes)

@@ -22,18 +22,9 @@ static bool read_shape(struct word w, unsigned *m, unsigned *n, unsigned *k)
 
 static bool read_element(struct word w, enum element *element)
 {
-    static const struct {
-        const char *name;
-        enum element element;
-    } all[] = {{"f16", ELEMENT_F16}, {"bf16", ELEMENT_BF16}, {"tf32", ELEMENT_TF32},
-               {"f32", ELEMENT_F32}, {"f64", ELEMENT_F64},   {"s8", ELEMENT_S8},
-               {"u8", ELEMENT_U8},   {"s32", ELEMENT_S32}};
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        if (word_is(w, all[n].name)) {
-            *element = all[n].element;
-            return true;
-        }
-    return false;
+    const unsigned n = word_among(w, "f16 bf16 tf32 f32 f64 s8 u8 s32");
+    *element = (enum element)(n - 1);
+    return n;
 }
 
 /* What the statement's modifiers say. */
@@ -53,15 +44,13 @@ static bool read_modifiers(const struct statement *st, struct modifiers *x)
     *x = (struct modifiers){.space = SPACE_GENERIC};
     for (size_t n = 2; n < st->part_count; n++) {
         struct word w = st->parts[n];
-        if (read_shape(w, &x->m, &x->n, &x->k) || word_is(w, "sync") || word_is(w, "aligned")
-            || word_is(w, "a") || word_is(w, "b") || word_is(w, "c") || word_is(w, "d")
-            || word_is(w, "rn"))
+        if (read_shape(w, &x->m, &x->n, &x->k) || word_among(w, "sync aligned a b c d rn"))
             continue;
-        if ((word_is(w, "row") || word_is(w, "col")) && x->layouts < 2)
+        if (word_among(w, "row col") && x->layouts < 2)
             x->by_column[x->layouts++] = word_is(w, "col");
         else if (word_is(w, "global"))
             x->space = SPACE_GLOBAL;
-        else if (word_is(w, "shared") || word_is(w, "shared::cta"))
+        else if (word_among(w, "shared shared::cta"))
             x->space = SPACE_SHARED;
         else if (word_is(w, "satfinite"))
             x->saturates = true;
@@ -124,8 +113,7 @@ static void add_step(struct decoder *d, instruction_run *run, const struct matri
                      const struct instruction *parts)
 {
     struct code *c = d->code;
-    c->matrices = os_grow(c->matrices, (c->matrix_count + 1) * sizeof *c->matrices);
-    c->matrices[c->matrix_count++] = *step;
+    *OS_ADD(c->matrices, c->matrix_count) = *step;
     decode_add_made(d, run, INSTRUCTION_TOGETHER, parts)->immediate = (int64_t)c->matrix_count - 1;
 }
 

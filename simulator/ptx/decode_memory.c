@@ -1,6 +1,7 @@
 /* Statements about memory: loads, stores, atomic operations, and addresses. */
 #include <string.h>
 
+#include "os/os.h"
 #include "ptx/decode.h"
 #include "ptx/shared_notes.h"
 
@@ -8,31 +9,19 @@
 
 static bool is_hint(struct word w)
 {
-    static const char *const hints[] = {"nc",      "volatile", "weak", "relaxed", "acquire",
-                                        "release", "acq_rel",  "gpu",  "sys",     "cta",
-                                        "cluster", "ca",       "cg",   "cs",      "lu",
-                                        "cv",      "wb",       "wt",   "async"};
-    for (size_t n = 0; n < sizeof hints / sizeof *hints; n++)
-        if (word_is(w, hints[n]))
-            return true;
-    return word_starts(w, "L1::") || word_starts(w, "L2::");
+    return word_among(w, "nc volatile weak relaxed acquire release acq_rel gpu sys cta cluster ca "
+                         "cg cs lu cv wb wt async")
+        || word_starts(w, "L1::") || word_starts(w, "L2::");
 }
 
 static bool read_space(struct word w, uint8_t *space)
 {
-    static const struct {
-        const char *name;
-        enum space space;
-    } spaces[] = {{"global", SPACE_GLOBAL},      {"const", SPACE_CONST},
-                  {"shared", SPACE_SHARED},      {"shared::cta", SPACE_SHARED},
-                  {"local", SPACE_LOCAL},        {"param", SPACE_PARAM},
-                  {"param::entry", SPACE_PARAM}, {"param::func", SPACE_PARAM}};
-    for (size_t n = 0; n < sizeof spaces / sizeof *spaces; n++)
-        if (word_is(w, spaces[n].name)) {
-            *space = spaces[n].space;
-            return true;
-        }
-    return false;
+    static const uint8_t spaces[] = {SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_SHARED,
+                                     SPACE_LOCAL,  SPACE_PARAM, SPACE_PARAM,  SPACE_PARAM};
+    const unsigned n =
+        word_among(w, "global const shared shared::cta local param param::entry param::func");
+    *space = n ? spaces[n - 1] : *space;
+    return n;
 }
 
 /* Reads a load's or store's space, type, and number of elements. */
@@ -44,7 +33,7 @@ static void read_modifiers(struct decoder *d, struct instruction *i)
         struct word w = st->parts[n];
         if (read_space(w, &i->space) || is_hint(w))
             continue;
-        if (word_is(w, "v2") || word_is(w, "v4") || word_is(w, "v8"))
+        if (word_among(w, "v2 v4 v8"))
             i->count = (uint8_t)(w.at[1] - '0');
         else if (type_bytes(w) && type_bytes(w) <= 8) {
             i->bytes = (uint8_t)type_bytes(w);
@@ -146,16 +135,15 @@ static void decode_load(struct decoder *d)
         i.immediate = (int64_t)v->offset + o[1].number;
         uint32_t bytes = i.wide & 1 ? 8 : 4;
         if (i.count == 1 && decode_can_fill(d, &o[0], bytes))
-            code_fill_given(d->code, &(struct given){i.r[0], (uint32_t)i.immediate, i.bytes,
-                                                     i.is_signed, bytes == 8});
+            *OS_ADD(d->code->given, d->code->given_count) =
+                (struct given){i.r[0], (uint32_t)i.immediate, i.bytes, i.is_signed, bytes == 8};
         else
             finish(d, run_load_parameter, &i);
         return;
     }
     set_parameter_space(d, &i, &o[1]);
     i.r[i.count] = read_address(d, &i, &o[1]);
-    bool is_volatile = has_part(&d->statement, "volatile") || has_part(&d->statement, "relaxed")
-                    || has_part(&d->statement, "acquire");
+    bool is_volatile = has_part(&d->statement, "volatile relaxed acquire");
     finish(d, is_volatile ? run_load_volatile : run_load, &i);
 }
 
@@ -169,23 +157,20 @@ static void decode_store(struct decoder *d)
     set_parameter_space(d, &i, &o[0]);
     i.r[0] = read_address(d, &i, &o[0]);
     read_elements(d, &i, &o[1], 1);
-    bool is_volatile = has_part(&d->statement, "volatile") || has_part(&d->statement, "relaxed")
-                    || has_part(&d->statement, "release");
+    bool is_volatile = has_part(&d->statement, "volatile relaxed release");
     finish(d, is_volatile ? run_store_volatile : run_store, &i);
 }
 
 static void decode_atomic(struct decoder *d)
 {
-    static const char *const names[] = {"add", "min", "max", "exch", "cas",
-                                        "and", "or",  "xor", "inc",  "dec"};
     struct statement *st = &d->statement;
     struct instruction i = {.count = 1, .option = 255};
     bool result = word_is(st->parts[0], "atom");
     for (size_t n = 1; n < st->part_count; n++) {
         struct word w = st->parts[n];
-        for (uint8_t op = 0; op < 10; op++)
-            if (word_is(w, names[op]))
-                i.option = op;
+        const unsigned operation = word_among(w, "add min max exch cas and or xor inc dec");
+        if (operation)
+            i.option = (uint8_t)(operation - 1);
         if (type_bytes(w)) {
             i.bytes = (uint8_t)type_bytes(w);
             i.modified = word_starts(w, "f16")  ? ATOMIC_F16
@@ -198,7 +183,7 @@ static void decode_atomic(struct decoder *d)
     const bool is_known = i.modified   ? i.option == ATOMIC_ADD
                         : i.bytes == 2 ? i.option == ATOMIC_CAS || i.option == ATOMIC_EXCH
                                        : i.option != 255;
-    if (!is_known || !i.bytes || i.bytes > 8 || has_part(st, "v2") || has_part(st, "v4")) {
+    if (!is_known || !i.bytes || i.bytes > 8 || has_part(st, "v2 v4")) {
         decode_refuse(d, "an atomic operation that is not simulated");
         return;
     }
@@ -250,19 +235,15 @@ static void decode_isspacep(struct decoder *d)
 /* mbarrier.OPERATION state, [address], number; of some, the result or the number is not there. */
 static void decode_mbarrier(struct decoder *d)
 {
-    static const struct {
-        const char *name;
-        enum mbarrier operation;
-    } all[] = {{"init", MBARRIER_INIT},        {"inval", MBARRIER_INVALID},
-               {"expect_tx", MBARRIER_EXPECT}, {"complete_tx", MBARRIER_COMPLETE},
-               {"arrive", MBARRIER_ARRIVE},    {"arrive_drop", MBARRIER_ARRIVE_DROP},
-               {"test_wait", MBARRIER_TEST},   {"try_wait", MBARRIER_TEST}};
     struct statement *st = &d->statement;
     const struct operand *o = st->operands, *end = o + st->operand_count;
-    struct instruction i = {.option = 255, .bytes = 8, .space = SPACE_GENERIC};
-    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
-        if (word_is(st->parts[1], all[n].name))
-            i.option = (uint8_t)all[n].operation;
+    /* In the order of enum mbarrier. */
+    const unsigned place =
+        word_among(st->parts[1], "init inval expect_tx complete_tx arrive arrive_drop");
+    struct instruction i = {.bytes = 8, .space = SPACE_GENERIC};
+    i.option = place                                          ? (uint8_t)(place - 1)
+             : word_among(st->parts[1], "test_wait try_wait") ? MBARRIER_TEST
+                                                              : 255;
     for (size_t n = 1; n < st->part_count; n++)
         read_space(st->parts[n], &i.space);
     if (has_part(st, "expect_tx") && i.option == MBARRIER_ARRIVE)
@@ -271,7 +252,7 @@ static void decode_mbarrier(struct decoder *d)
     if (tests && has_part(st, "parity"))
         i.option = MBARRIER_TEST_PARITY;
     /* Of clusters, and an arrival of one that drops out and expects. */
-    if (i.option == 255 || has_part(st, "cluster") || has_part(st, "shared::cluster")
+    if (i.option == 255 || has_part(st, "cluster shared::cluster")
         || (has_part(st, "expect_tx") && i.option == MBARRIER_ARRIVE_DROP)) {
         decode_refuse(d, "a barrier that is not simulated");
         return;
@@ -323,7 +304,7 @@ static void decode_copy(struct decoder *d)
         decode_add(d, run_close_group, INSTRUCTION_PLAIN);
         return;
     }
-    if (has_part(st, "wait_group") || has_part(st, "wait_all")) {
+    if (has_part(st, "wait_group wait_all")) {
         decode_add(d, run_wait_copies, INSTRUCTION_PLAIN)->target =
             has_part(st, "wait_all") ? ALL_COPIES : (uint32_t)st->operands[0].number;
         return;
@@ -332,7 +313,7 @@ static void decode_copy(struct decoder *d)
         decode_copy_arrival(d);
         return;
     }
-    if (has_part(st, "bulk") || has_part(st, "mbarrier") || st->operand_count < 3) {
+    if (has_part(st, "bulk mbarrier") || st->operand_count < 3) {
         decode_refuse(d, "an asynchronous copy that is not simulated");
         return;
     }
@@ -346,18 +327,6 @@ static void decode_copy(struct decoder *d)
     if (i.option)
         i.r[2] = decode_value(d, &st->operands[3], 4);
     finish(d, run_copy, &i);
-}
-
-/* What has no visible effect here, because all memory has one order. */
-static bool is_without_effect(const struct statement *st)
-{
-    static const char *const names[] = {"membar",  "fence",          "prefetch",  "prefetchu",
-                                        "discard", "applypriority",  "nanosleep", "pmevent",
-                                        "brkpt",   "griddepcontrol", "setmaxnreg"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (word_is(st->parts[0], names[n]))
-            return true;
-    return false;
 }
 
 bool decode_memory(struct decoder *d)
@@ -383,7 +352,9 @@ bool decode_memory(struct decoder *d)
             all[n].decode(d);
             return true;
         }
-    if (!is_without_effect(&d->statement))
+    /* What has no visible effect here, because all memory has one order. */
+    if (!word_among(d->statement.parts[0], "membar fence prefetch prefetchu discard applypriority "
+                                           "nanosleep pmevent brkpt griddepcontrol setmaxnreg"))
         return false;
     decode_add(d, run_fence, INSTRUCTION_PLAIN);
     if (!word_is(d->statement.parts[0], "griddepcontrol"))

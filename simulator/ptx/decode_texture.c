@@ -5,32 +5,19 @@
 
 #include "ptx/decode.h"
 
-bool decode_names_texture(struct word name)
+bool decode_names_texture(struct word name) { return word_among(name, "tex tld4 suld sust"); }
+
+/* If it is one of the words, sets its number among them, from 0 on. */
+static bool read_among(struct word w, const char *words, uint8_t *number)
 {
-    return word_is(name, "tex") || word_is(name, "tld4") || word_is(name, "suld")
-        || word_is(name, "sust");
+    const unsigned n = word_among(w, words);
+    *number = n ? (uint8_t)(n - 1) : *number;
+    return n;
 }
 
 static bool read_geometry(struct word w, struct instruction *i)
 {
-    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
-    for (uint8_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (word_is(w, names[n])) {
-            i->option = n;
-            return true;
-        }
-    return false;
-}
-
-static bool read_boundary(struct word w, struct instruction *i)
-{
-    static const char *const names[] = {"trap", "clamp", "zero"};
-    for (uint8_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (word_is(w, names[n])) {
-            i->rounding = n;
-            return true;
-        }
-    return false;
+    return read_among(w, "1d 2d 3d a1d a2d cube acube", &i->option);
 }
 
 /* Sets the registers of the object and the coordinates. 3D coordinates have a fourth, which does
@@ -81,10 +68,8 @@ static void decode_fetch(struct decoder *d)
             operands = 3;
         else if (word_is(w, "grad"))
             operands = 4;
-        else if (gathers && w.length == 1 && (*w.at == 'r' || *w.at == 'g'))
-            i.rounding = *w.at == 'g';
-        else if (gathers && w.length == 1 && (*w.at == 'b' || *w.at == 'a'))
-            i.rounding = *w.at == 'b' ? 2 : 3;
+        else if (gathers && read_among(w, "r g b a", &i.rounding))
+            continue;
         else if (types < 2 && type_bytes(w) == 4
                  && (word_is(w, "f32") || word_is(w, "s32") || (!types && word_is(w, "u32")))) {
             i.is_signed = types++ && *w.at == 's';
@@ -113,16 +98,15 @@ static void decode_surface(struct decoder *d)
     bool is_plain = false;
     for (size_t n = 1; n < st->part_count; n++) {
         const struct word w = st->parts[n];
-        if (read_geometry(w, &i) || read_boundary(w, &i))
+        if (read_geometry(w, &i) || read_among(w, "trap clamp zero", &i.rounding))
             continue;
         if (word_is(w, "b"))
             is_plain = true;
-        else if (word_is(w, "v2") || word_is(w, "v4"))
+        else if (word_among(w, "v2 v4"))
             i.count = (uint8_t)(w.at[1] - '0');
         else if (*w.at == 'b' && type_bytes(w) && type_bytes(w) <= 8)
             i.bytes = (uint8_t)type_bytes(w);
-        else if (!word_is(w, "ca") && !word_is(w, "cg") && !word_is(w, "cs") && !word_is(w, "cv")
-                 && !word_is(w, "wb") && !word_is(w, "wt")) {
+        else if (!word_among(w, "ca cg cs cv wb wt")) {
             decode_refuse(d, "a form of a surface access that is not simulated");
             return;
         }
@@ -140,7 +124,7 @@ bool decode_texture(struct decoder *d)
 {
     if (!decode_names_texture(d->statement.parts[0]))
         return false;
-    if (word_is(d->statement.parts[0], "tex") || word_is(d->statement.parts[0], "tld4"))
+    if (word_among(d->statement.parts[0], "tex tld4"))
         decode_fetch(d);
     else
         decode_surface(d);

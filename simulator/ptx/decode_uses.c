@@ -37,11 +37,10 @@ static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
 void decode_note_uses(struct decoder *d)
 {
     const struct statement *st = &d->statement;
-    const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "sust");
+    const bool stores = word_among(st->parts[0], "st sust");
     const bool selects = word_is(st->parts[0], "selp");
     /* A store to a thread's own memory or to a call's arguments does not count as a copy. */
-    const bool copies =
-        stores && !has_part(st, "local") && !has_part(st, "param") && !has_part(st, "param::func");
+    const bool copies = stores && !has_part(st, "local param param::func");
     /* Copies of single bytes to a thread's own memory: code without -O copies structures so. */
     const bool spills = stores && has_part(st, "local") && has_part(st, "u8");
     const bool has_result = !stores && !word_is(st->parts[0], "red");
@@ -83,8 +82,7 @@ static void note_run(struct decoder *d, const struct operand *o, bool writes, bo
 void decode_note_runs(struct decoder *d, size_t before)
 {
     const struct statement *st = &d->statement;
-    const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "red")
-                     || word_is(st->parts[0], "sust");
+    const bool stores = word_among(st->parts[0], "st red sust");
     /* The notes of shared memory compare the values that several threads store, so those must be
      * right for all threads. */
     bool is_elsewhere = stores && !has_part(st, "global");
@@ -128,14 +126,9 @@ static void add_slots(const struct operand *o, uint32_t *slots, uint8_t *count)
 /* Returns whether the statement's result depends on all its operands. */
 static bool computes(struct word name)
 {
-    static const char *const names[] = {"add", "sub",  "mul",   "mad",   "fma",   "neg",
-                                        "abs", "cvt",  "shl",   "shr",   "div",   "rem",
-                                        "mov", "sqrt", "rsqrt", "rcp",   "ex2",   "lg2",
-                                        "sin", "cos",  "tanh",  "mul24", "mad24", "cvta"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (word_is(name, names[n]))
-            return true;
-    return false;
+    return word_among(name,
+                      "add sub mul mad fma neg abs cvt shl shr div rem mov sqrt rsqrt rcp ex2 "
+                      "lg2 sin cos tanh mul24 mad24 cvta");
 }
 
 static bool has_wide_result(const struct operand *o)
@@ -165,8 +158,7 @@ void decode_note_flow(struct decoder *d, size_t before)
     const struct statement *st = &d->statement;
     struct code *c = d->code;
     struct flow f = {.result_count = 0};
-    if (c->count == before || word_is(st->parts[0], "st") || word_is(st->parts[0], "sust")
-        || word_is(st->parts[0], "red") || !st->operand_count)
+    if (c->count == before || word_among(st->parts[0], "st sust red") || !st->operand_count)
         return;
     add_slots(&st->operands[0], f.results, &f.result_count);
     for (size_t n = 1; n < st->operand_count && computes(st->parts[0]); n++)
@@ -174,8 +166,7 @@ void decode_note_flow(struct decoder *d, size_t before)
     if (!f.result_count)
         return;
     f.brings_address = brings_address(st);
-    c->flows = os_grow(c->flows, (c->flow_count + 1) * sizeof *c->flows);
-    c->flows[c->flow_count++] = f;
+    *OS_ADD(c->flows, c->flow_count) = f;
     c->all[c->count - 1].flow = (uint32_t)c->flow_count;
 }
 

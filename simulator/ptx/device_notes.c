@@ -281,8 +281,7 @@ HOT void device_note(struct warp *w, const struct instruction *i, uint32_t lanes
     notes.noted += __builtin_popcount(lanes);
     if (i->run == run_load && i->option == LOAD_IS_SELECTED)
         return;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         const uint64_t end = (at[l] + bytes) >> notes.granule_shift;
         me.who = (uint32_t)(block * 1024 + w->index * WARP_SIZE + l);
         for (uint64_t g = at[l] >> notes.granule_shift; g < end; g++) {

@@ -66,31 +66,16 @@ void run_vote(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* Returns the threads that have the same value as thread l. */
-#define SAME(type)                                           \
-    AT_ONCE for (unsigned m = 0; m < WARP_SIZE; m++) same |= \
-        (uint32_t)(((const type *)a)[m] == ((const type *)a)[l]) << m;
-static INLINE uint32_t same_as(const char *a, unsigned bytes, unsigned l)
-{
-    uint32_t same = 0;
-    if (bytes == 8) {
-        SAME(lane_u64)
-    } else {
-        SAME(lane_u32)
-    }
-    return same;
-}
-
 /* match.any.sync: which threads have this value; match.all.sync: whether all have it. */
 HOT void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
-    const uint32_t first = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(lanes))
-                         & lanes,
+    const char *a = w->registers + i->r[2];
+    const uint32_t first = lanes_like(a, i->bytes, (unsigned)__builtin_ctz(lanes)) & lanes,
                    all = first == lanes ? lanes : 0;
     uint32_t found[WARP_SIZE], same;
     for (uint32_t others = i->option != 'a' ? lanes : 0; others; others &= ~same) {
-        same = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(others)) & lanes;
+        same = lanes_like(a, i->bytes, (unsigned)__builtin_ctz(others)) & lanes;
         EACH_LANE(same, found[l] = same;)
     }
     EACH_LANE(lanes, d[l] = i->option != 'a' ? found[l] : all;)
@@ -118,8 +103,8 @@ void run_reduce(struct warp *w, const struct instruction *i, uint32_t lanes)
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
     const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[1]);
     uint32_t result = a[__builtin_ctz(lanes)];
-    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
-        uint32_t x = a[__builtin_ctz(rest)];
+    FOR_LANES (l, lanes & (lanes - 1)) {
+        uint32_t x = a[l];
         bool less = i->is_signed ? (int32_t)x < (int32_t)result : x < result;
         switch (i->option) {
         case 0: result += x; break;

@@ -88,8 +88,7 @@ static uint64_t operate(struct warp *w, const struct instruction *i, unsigned l,
 void run_mbarrier(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const bool tests = i->option == MBARRIER_TEST || i->option == MBARRIER_TEST_PARITY;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         char *object = warp_bytes(w, i, l, address_of(w, i, l), 8,
                                   i->option == MBARRIER_INIT ? ACCESS_WRITE : ACCESS_ATOMIC);
         if (!object)
@@ -110,8 +109,7 @@ void run_mbarrier(struct warp *w, const struct instruction *i, uint32_t lanes)
 /* cp.async.mbarrier.arrive: the mbarrier at r[1] counts the thread's copies. */
 void run_count_copies(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         shared_count_copies(w, l, address_of(w, i, l) & ~WINDOW_MASK);
     }
 }

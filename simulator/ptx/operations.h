@@ -37,8 +37,7 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
     lane_##type all[WARP_SIZE], *const result = d;                                    \
     const bool is_part = lanes != ALL_LANES;                                          \
     if (is_part && (sizeof *d < 4 || (size_t)__builtin_popcount(lanes) <= FEW(*d))) { \
-        for (uint32_t rest = lanes; rest; rest &= rest - 1) {                         \
-            const unsigned l = (unsigned)__builtin_ctz(rest);                         \
+        FOR_LANES (l, lanes) {                                                        \
             __VA_ARGS__                                                               \
         }                                                                             \
         return;                                                                       \

@@ -95,8 +95,7 @@ void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
     static const char none[64];
     if (w->launch->watch)
         return;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         uint64_t where = argument(w, site, l, 1);
         const char *format = bytes_of(w, l, argument(w, site, l, 0), 1);
         const char *values = where ? bytes_of(w, l, where, 1) : none;
@@ -114,8 +113,7 @@ void run_assertion(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
     const bool says = !w->launch->watch && !w->launch->cores;
-    for (uint32_t rest = says ? lanes : 0; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, says ? lanes : 0) {
         const char *text[4];
         for (size_t n = 0; n < 4; n++)
             text[n] = n == 2 ? "" : bytes_of(w, l, argument(w, site, l, n), 1);
@@ -154,8 +152,7 @@ void run_free(struct warp *w, const struct instruction *i, uint32_t lanes)
     const struct call_site *site = &w->frame->code->calls[i->target];
     const struct launch_memory *memory = w->launch->memory;
     between_end(w->launch);
-    for (uint32_t rest = w->launch->watch ? 0 : lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, w->launch->watch ? 0 : lanes) {
         uint64_t address = argument(w, site, l, 0);
         if (address && !memory->release(memory->context, address)) {
             warp_fault(w, l, FAULT_FREE, address, 0, false);
@@ -172,8 +169,7 @@ void run_set_conditional(struct warp *w, const struct instruction *i, uint32_t l
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
     const struct launch_memory *memory = w->launch->memory;
-    for (uint32_t rest = w->launch->watch ? 0 : lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, w->launch->watch ? 0 : lanes) {
         uint64_t handle = argument(w, site, l, 0);
         uint32_t value = (uint32_t)argument(w, site, l, 1);
         if (!memory->set_condition(memory->context, handle, value)) {
@@ -250,7 +246,7 @@ void run_device_call(struct warp *w, const struct instruction *i, uint32_t lanes
     /* These end the comparison of blocks as run_malloc does. */
     if (function == DEVICE_Malloc || function == DEVICE_Free)
         between_end(w->launch);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        if (!call_device(w, i, (unsigned)__builtin_ctz(rest)))
+    FOR_LANES (l, lanes)
+        if (!call_device(w, i, l))
             return;
 }

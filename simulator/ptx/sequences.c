@@ -29,37 +29,32 @@ instruction_run run_add_s32, run_add_u32, run_add_s64, run_add_u64, run_sub_s32,
 
 /* The operands that are x, y, and z; above OPERANDS_MAX one of the numbers. */
 #define NUMBER(n) (OPERANDS_MAX + (n))
+#define FORM(name, ...)                          \
+    {                                            \
+        run_##name, __VA_ARGS__, .shifts = false \
+    }
+#define FORMS(name, ...)                                                \
+    FORM(name##_s32, 4, __VA_ARGS__), FORM(name##_u32, 4, __VA_ARGS__), \
+        FORM(name##_s64, 8, __VA_ARGS__), FORM(name##_u64, 8, __VA_ARGS__)
 static const struct form {
     instruction_run *run;
     uint8_t bytes, x, y, z;
     bool extends, is_signed, shifts;
 } forms[] = {
-    {run_add_s32, 4, 1, NUMBER(ONE), 2, false, false, false},
-    {run_add_u32, 4, 1, NUMBER(ONE), 2, false, false, false},
-    {run_add_s64, 8, 1, NUMBER(ONE), 2, false, false, false},
-    {run_add_u64, 8, 1, NUMBER(ONE), 2, false, false, false},
-    {run_sub_s32, 4, 2, NUMBER(MINUS_ONE), 1, false, false, false},
-    {run_sub_u32, 4, 2, NUMBER(MINUS_ONE), 1, false, false, false},
-    {run_sub_s64, 8, 2, NUMBER(MINUS_ONE), 1, false, false, false},
-    {run_sub_u64, 8, 2, NUMBER(MINUS_ONE), 1, false, false, false},
-    {run_mul_lo_s32, 4, 1, 2, NUMBER(ZERO), false, false, false},
-    {run_mul_lo_u32, 4, 1, 2, NUMBER(ZERO), false, false, false},
-    {run_mul_lo_s64, 8, 1, 2, NUMBER(ZERO), false, false, false},
-    {run_mul_lo_u64, 8, 1, 2, NUMBER(ZERO), false, false, false},
-    {run_mad_lo_s32, 4, 1, 2, 3, false, false, false},
-    {run_mad_lo_u32, 4, 1, 2, 3, false, false, false},
-    {run_mad_lo_s64, 8, 1, 2, 3, false, false, false},
-    {run_mad_lo_u64, 8, 1, 2, 3, false, false, false},
-    {run_shl_b32, 4, 1, 2, NUMBER(ZERO), false, false, true},
-    {run_shl_b64, 8, 1, 2, NUMBER(ZERO), false, false, true},
-    {run_mul_wide_s32, 8, 1, 2, NUMBER(ZERO), true, true, false},
-    {run_mul_wide_u32, 8, 1, 2, NUMBER(ZERO), true, false, false},
-    {run_mad_wide_s32, 8, 1, 2, 3, true, true, false},
-    {run_mad_wide_u32, 8, 1, 2, 3, true, false, false},
-    {run_cvt_s64_s32, 8, 1, NUMBER(ONE), NUMBER(ZERO), true, true, false},
-    {run_cvt_u64_s32, 8, 1, NUMBER(ONE), NUMBER(ZERO), true, true, false},
-    {run_cvt_s64_u32, 8, 1, NUMBER(ONE), NUMBER(ZERO), true, false, false},
-    {run_cvt_u64_u32, 8, 1, NUMBER(ONE), NUMBER(ZERO), true, false, false},
+    FORMS(add, 1, NUMBER(ONE), 2),
+    FORMS(sub, 2, NUMBER(MINUS_ONE), 1),
+    FORMS(mul_lo, 1, 2, NUMBER(ZERO)),
+    FORMS(mad_lo, 1, 2, 3),
+    {run_shl_b32, 4, 1, 2, NUMBER(ZERO), .shifts = true},
+    {run_shl_b64, 8, 1, 2, NUMBER(ZERO), .shifts = true},
+    {run_mul_wide_s32, 8, 1, 2, NUMBER(ZERO), .extends = true, .is_signed = true},
+    {run_mul_wide_u32, 8, 1, 2, NUMBER(ZERO), .extends = true},
+    {run_mad_wide_s32, 8, 1, 2, 3, .extends = true, .is_signed = true},
+    {run_mad_wide_u32, 8, 1, 2, 3, .extends = true},
+    {run_cvt_s64_s32, 8, 1, NUMBER(ONE), NUMBER(ZERO), .extends = true, .is_signed = true},
+    {run_cvt_u64_s32, 8, 1, NUMBER(ONE), NUMBER(ZERO), .extends = true, .is_signed = true},
+    {run_cvt_s64_u32, 8, 1, NUMBER(ONE), NUMBER(ZERO), .extends = true},
+    {run_cvt_u64_u32, 8, 1, NUMBER(ONE), NUMBER(ZERO), .extends = true},
 };
 
 static const struct form *form_of(const struct instruction *i)
@@ -74,9 +69,8 @@ static uint16_t add(struct code *c, struct sequence s)
 {
     if (c->sequence_count == NO_SEQUENCE)
         return NO_SEQUENCE;
-    c->sequences = os_grow(c->sequences, (c->sequence_count + 1) * sizeof *c->sequences);
-    c->sequences[c->sequence_count] = s;
-    return (uint16_t)c->sequence_count++;
+    *OS_ADD(c->sequences, c->sequence_count) = s;
+    return (uint16_t)(c->sequence_count - 1);
 }
 
 /* Is it a sequence in a block of one dimension: %tid, or the same in all threads? */

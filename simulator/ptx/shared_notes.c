@@ -66,7 +66,7 @@ struct shared_notes {
     uint32_t released[32], together[32];
     /* The copies for which their threads have not waited, of each warp; how many there are; and
      * whether one of them is to a granule (NULL: there was none yet). */
-    struct {
+    struct flights {
         struct flight *all;
         size_t count, room;
     } flights[32];
@@ -238,16 +238,12 @@ void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint
                    count = (uint32_t)(bytes >> shift);
     if (!n || !count)
         return;
+    struct flights *f = &n->flights[w->index];
     if (!n->in_flight)
         n->in_flight = os_allocate(n->count * sizeof *n->in_flight);
-    if (n->flights[w->index].count == n->flights[w->index].room) {
-        n->flights[w->index].room += 64;
-        n->flights[w->index].all =
-            os_grow(n->flights[w->index].all, n->flights[w->index].room * sizeof *n->flights->all);
-    }
-    n->flights[w->index].all[n->flights[w->index].count++] =
-        (struct flight){record_of(w, i, ACCESS_WRITE) | l, NO_BARRIER, from, count,
-                        n->groups[w->index * WARP_SIZE + l]};
+    OS_MAKE_ROOM(f->all, f->count, f->room)
+    f->all[f->count++] = (struct flight){record_of(w, i, ACCESS_WRITE) | l, NO_BARRIER, from, count,
+                                         n->groups[w->index * WARP_SIZE + l]};
     n->flight_count++;
     memset(n->in_flight + from, true, count * sizeof *n->in_flight);
 }
@@ -255,8 +251,8 @@ void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint
 void shared_close_group(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
-    for (uint32_t rest = n ? lanes : 0; rest; rest &= rest - 1)
-        n->groups[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)]++;
+    FOR_LANES (l, n ? lanes : 0)
+        n->groups[w->index * WARP_SIZE + l]++;
 }
 
 /* Notes the copy as a write at this time, instead of when it was requested. If an mbarrier counts
@@ -275,20 +271,20 @@ static void land(struct shared_notes *n, const struct flight *f)
 void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left)
 {
     struct shared_notes *n = w->block->notes;
+    struct flights *f = n ? &n->flights[w->index] : NULL;
     size_t kept = 0;
-    if (!n || !n->flights[w->index].count)
+    if (!n || !f->count)
         return;
-    struct flight *all = n->flights[w->index].all;
     n->time++;
-    for (size_t k = 0; k < n->flights[w->index].count; k++) {
-        const unsigned thread = all[k].record & THREAD;
+    for (size_t k = 0; k < f->count; k++) {
+        const unsigned thread = f->all[k].record & THREAD;
         if (lane_is_in(lanes, thread % WARP_SIZE)
-            && (left == ALL_COPIES || all[k].group + left < n->groups[thread]))
-            land(n, &all[k]);
+            && (left == ALL_COPIES || f->all[k].group + left < n->groups[thread]))
+            land(n, &f->all[k]);
         else
-            all[kept++] = all[k];
+            f->all[kept++] = f->all[k];
     }
-    n->flights[w->index].count = kept;
+    f->count = kept;
 }
 
 void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier)
@@ -306,14 +302,14 @@ void shared_land_copies(struct block *b, uint64_t barrier)
     struct shared_notes *n = b->notes;
     if (!n || !n->flight_count)
         return;
-    for (unsigned w = 0; w < b->warp_count; w++) {
+    for (struct flights *f = n->flights; f < n->flights + b->warp_count; f++) {
         size_t kept = 0;
-        for (size_t k = 0; k < n->flights[w].count; k++)
-            if (n->flights[w].all[k].barrier == barrier)
-                land(n, &n->flights[w].all[k]);
+        for (size_t k = 0; k < f->count; k++)
+            if (f->all[k].barrier == barrier)
+                land(n, &f->all[k]);
             else
-                n->flights[w].all[kept++] = n->flights[w].all[k];
-        n->flights[w].count = kept;
+                f->all[kept++] = f->all[k];
+        f->count = kept;
     }
 }
 
@@ -500,8 +496,7 @@ static INLINE void enter_each(struct shared_notes *n, const struct logged *r,
     const uint64_t me = r->me;
     uint32_t previous = UINT32_MAX;
     bool again = false;
-    for (uint32_t rest = r->lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, r->lanes) {
         const bool same = granules[l] == previous;
         if (same && again)
             continue;
@@ -616,8 +611,7 @@ static INLINE bool note_writes(struct shared_notes *n, uint32_t lanes, const uin
     n->changed = n->wrote = n->time;
     for (uint32_t k = 0; k < size; k++) {
         const size_t blank = n->blank;
-        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-            const unsigned l = (unsigned)__builtin_ctz(rest);
+        FOR_LANES (l, lanes) {
             uint64_t *written = &n->written[granules[l] + k];
             settled &= is_settled(*written, me + l, b);
             before[l] = *written;
@@ -673,8 +667,7 @@ static INLINE uint32_t note_atomics(struct shared_notes *n, uint32_t lanes,
         EACH_LANE(lanes, n->written[granules[l]] = me + l;)
         return 0;
     }
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         const size_t g = granules[l];
         const uint64_t written = n->written[g];
         if (written < begun || written & WITHOUT || (written >= limit && !(written & SYNCHRONIZES))
@@ -769,8 +762,7 @@ static void note_each(struct warp *w, const struct instruction *i, uint32_t lane
     const uint32_t stored = kind == ACCESS_WRITE && is_store(i) ? values_tainted(w, i, lanes) : 0;
     if (kind != ACCESS_READ && n->logged)
         enter_reads(n);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         const uint64_t address = at[l] & ~WINDOW_MASK;
         const size_t g = address >> shift;
         bool any = false;

@@ -159,8 +159,7 @@ static HOT uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t
         const uint32_t size = f->size[n];
         uint32_t outside = 0;
         EACH_LANE(lanes, outside |= (uint32_t)((uint64_t)at[n][l] >= size) << l;)
-        for (uint32_t rest = outside; rest; rest &= rest - 1) {
-            const unsigned l = (unsigned)__builtin_ctz(rest);
+        FOR_LANES (l, outside) {
             at[n][l] = folded(at[n][l], size, mode);
             inside &= at[n][l] < 0 ? ~(1u << l) : ALL_LANES;
         }
@@ -464,8 +463,7 @@ static HOT void find_layers(struct fetch *f, uint32_t faces)
 
 static void find_faces(struct fetch *f)
 {
-    for (uint32_t rest = f->lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, f->lanes) {
         double x[3] = {f->x[0][l], f->x[1][l], f->x[2][l]};
         f->base[l] += face_of(x) * f->t->slice;
         f->x[0][l] = x[0];
@@ -642,8 +640,8 @@ static bool surface_bytes(struct access *a, enum access_kind kind, char **bytes)
 
 void run_surface_load(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        struct access a = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+    FOR_LANES (l, lanes) {
+        struct access a = {.w = w, .i = i, .l = l};
         char *from;
         if (!surface_bytes(&a, ACCESS_READ, &from))
             return;
@@ -662,8 +660,8 @@ void run_surface_load(struct warp *w, const struct instruction *i, uint32_t lane
 void run_surface_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->launch->changes++;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        struct access a = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+    FOR_LANES (l, lanes) {
+        struct access a = {.w = w, .i = i, .l = l};
         const size_t slot = i->wide ? 8 : 4;
         char *to;
         if (!surface_bytes(&a, ACCESS_WRITE, &to))

@@ -123,9 +123,11 @@ static uint32_t next_meeting(const struct warp *w)
     return meeting;
 }
 
-/* Moves these threads from the first group into a new one at `pc`. */
+/* Moves these threads, if there are any, from the first group into a new one at `pc`. */
 static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 {
+    if (!lanes)
+        return;
     w->groups[0].lanes &= ~lanes;
     w->groups[w->group_count++] = (struct group){
         .frame = w->groups[0].frame, .pc = pc, .lanes = lanes, .preferred = w->groups[0].preferred};
@@ -239,14 +241,10 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
  * instruction. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
-    uint32_t next = w->groups[0].pc + 1;
-    if (taken == w->groups[0].lanes) {
-        w->groups[0].pc = target;
-        return;
-    }
-    if (taken)
+    const bool all = taken == w->groups[0].lanes;
+    if (!all)
         split(w, taken, target);
-    w->groups[0].pc = next;
+    w->groups[0].pc = all ? target : w->groups[0].pc + 1;
 }
 
 /* brx.idx: each thread has an index into the table. */
@@ -254,14 +252,11 @@ static void branch_table(struct warp *w, const struct instruction *i, uint32_t l
 {
     const struct branch_table *t = &w->frame->code->tables[i->target];
     const lane_u32 *index = (const lane_u32 *)(w->registers + i->r[0]);
-    uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
-    if (others)
-        split(w, others, pc + 1);
+    const uint32_t pc = w->groups[0].pc;
+    split(w, w->groups[0].lanes & ~lanes, pc + 1);
     while (lanes) {
-        uint32_t at = index[__builtin_ctz(lanes)], same = 0;
-        for (uint32_t rest = lanes; rest; rest &= rest - 1)
-            if (index[__builtin_ctz(rest)] == at)
-                same |= rest & -rest;
+        const unsigned first = (unsigned)__builtin_ctz(lanes);
+        uint32_t at = index[first], same = lanes_like((const char *)index, 4, first) & lanes;
         uint32_t target = at < t->count ? t->targets[at] : pc + 1;
         lanes &= ~same;
         if (lanes)
@@ -283,14 +278,10 @@ static char *frame_bytes(const struct warp *w, const struct frame *f, unsigned l
 static const struct code *called_by_address(struct warp *w, const struct call_site *site,
                                             uint32_t *lanes)
 {
-    const lane_u64 *a = (const lane_u64 *)(w->registers + site->target);
-    uint64_t target = a[__builtin_ctz(*lanes)];
-    uint32_t same = 0;
-    for (uint32_t rest = *lanes; rest; rest &= rest - 1)
-        if (a[__builtin_ctz(rest)] == target)
-            same |= rest & -rest;
-    *lanes = same;
-    return code_at(w->frame->code->kernel, target);
+    const char *a = w->registers + site->target;
+    const unsigned first = (unsigned)__builtin_ctz(*lanes);
+    *lanes &= lanes_like(a, 8, first);
+    return code_at(w->frame->code->kernel, ((const lane_u64 *)a)[first]);
 }
 
 static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -320,20 +311,15 @@ static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
                         .return_to = pc + 1,
                         .depth = caller->depth + 1};
     const struct variables *parameters = &code->function->parameters;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        for (size_t n = 0; n < site->count && n < parameters->count; n++) {
-            unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes)
+        for (size_t n = 0; n < site->count && n < parameters->count; n++)
             memcpy(frame_bytes(w, f, l, parameters->all[n].offset),
                    frame_bytes(w, caller, l, site->arguments[n].from), site->arguments[n].bytes);
-        }
-    uint32_t others = w->groups[0].lanes & ~lanes;
-    if (others)
-        /* Threads that the guard excludes continue, and threads that call another function come
-         * back to this instruction. */
-        split(w, others, pc + (site->code != NULL));
+    /* Threads that the guard excludes continue, and threads that call another function come back to
+     * this instruction. */
+    split(w, w->groups[0].lanes & ~lanes, pc + (site->code != NULL));
     w->groups[0].frame = f;
     w->groups[0].pc = 0;
-    w->groups[0].lanes = lanes;
 }
 
 /* Makes the threads of the first group return from a function. */
@@ -341,16 +327,11 @@ static void return_from(struct warp *w, uint32_t lanes)
 {
     struct frame *f = w->frame;
     const struct variables *results = &f->code->function->results;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        for (size_t n = 0; n < f->site->result_count && n < results->count; n++) {
-            unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes)
+        for (size_t n = 0; n < f->site->result_count && n < results->count; n++)
             memcpy(frame_bytes(w, f->caller, l, f->site->results[n].from),
                    frame_bytes(w, f, l, results->all[n].offset), f->site->results[n].bytes);
-        }
-    uint32_t others = w->groups[0].lanes & ~lanes;
-    if (others)
-        split(w, others, w->groups[0].pc + 1);
-    w->groups[0].lanes = lanes;
+    split(w, w->groups[0].lanes & ~lanes, w->groups[0].pc + 1);
     w->groups[0].frame = f->caller;
     w->groups[0].pc = f->return_to;
     f->lanes &= ~lanes;
@@ -385,7 +366,6 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
     unsigned number = ((const lane_u32 *)(w->registers + i->r[0]))[first] % BARRIERS;
     struct barrier *b = &w->block->barriers[number];
     unsigned expected = i->count ? ((const lane_u32 *)(w->registers + i->r[1]))[first] : 0;
-    uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
     b->expected = expected;
     shared_release(w, lanes);
     w->block->waits += !b->arrived;
@@ -394,9 +374,7 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
         uint32_t votes = w->predicates[i->r[3]] ^ (i->is_signed ? ALL_LANES : 0);
         b->voted += (unsigned)__builtin_popcount(votes & lanes);
     }
-    if (others)
-        split(w, others, pc + 1);
-    w->groups[0].lanes = lanes;
+    split(w, w->groups[0].lanes & ~lanes, w->groups[0].pc + 1);
     /* bar.arrive does not wait. */
     if (i->space)
         w->groups[0].pc++;
@@ -454,11 +432,9 @@ static HOT bool run_as_one(struct warp *w, const struct instruction *i, uint32_t
     }
     w->groups[0].barrier = 0;
     while (lanes) {
-        const uint32_t mask = masks ? masks[__builtin_ctz(lanes)] : ALL_LANES;
-        uint32_t same = masks ? 0 : lanes;
-        if (masks) {
-            EACH_LANE(lanes, same |= (uint32_t)(masks[l] == mask) << l;)
-        }
+        const unsigned first = (unsigned)__builtin_ctz(lanes);
+        const uint32_t mask = masks ? masks[first] : ALL_LANES;
+        const uint32_t same = masks ? lanes & lanes_like((const char *)masks, 4, first) : lanes;
         if (masks && ((mask & w->alive) != same))
             misuse_of_mask(w, i, mask, same);
         i->run(w, i, same);
@@ -474,46 +450,21 @@ static HOT bool run_as_one(struct warp *w, const struct instruction *i, uint32_t
 
 static void run_control(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    switch (i->kind) {
-    case INSTRUCTION_BRANCH: branch(w, lanes, i->target); return;
-    case INSTRUCTION_BRANCH_TABLE:
-        if (lanes) {
-            branch_table(w, i, lanes);
-            return;
-        }
-        break;
-    case INSTRUCTION_CALL:
-        if (lanes) {
-            call(w, i, lanes);
-            return;
-        }
-        break;
+    switch (lanes ? i->kind : INSTRUCTION_PLAIN) {
+    case INSTRUCTION_PLAIN: w->groups[0].pc++; break;
+    case INSTRUCTION_BRANCH: branch(w, lanes, i->target); break;
+    case INSTRUCTION_BRANCH_TABLE: branch_table(w, i, lanes); break;
+    case INSTRUCTION_CALL: call(w, i, lanes); break;
     case INSTRUCTION_RETURN:
-    case INSTRUCTION_EXIT:
-        if (lanes && i->kind == INSTRUCTION_RETURN && w->frame->caller) {
+        if (w->frame->caller)
             return_from(w, lanes);
-            return;
-        }
-        if (lanes) {
+        else
             end_threads(w, lanes);
-            return;
-        }
         break;
-    case INSTRUCTION_BARRIER:
-        if (lanes) {
-            reach_barrier(w, i, lanes);
-            return;
-        }
-        break;
-    case INSTRUCTION_TOGETHER:
-        if (lanes) {
-            run_as_one(w, i, lanes);
-            return;
-        }
-        break;
-    default: break;
+    case INSTRUCTION_EXIT: end_threads(w, lanes); break;
+    case INSTRUCTION_BARRIER: reach_barrier(w, i, lanes); break;
+    case INSTRUCTION_TOGETHER: run_as_one(w, i, lanes); break;
     }
-    w->groups[0].pc++;
 }
 
 /* Of these threads, those that the instruction's guard does not exclude. */

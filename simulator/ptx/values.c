@@ -74,8 +74,7 @@ void values_loaded(struct warp *w, const struct instruction *i, uint32_t lanes, 
 void values_read(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
                  const uint64_t *at, size_t bytes)
 {
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
+    FOR_LANES (l, lanes) {
         if (is_unwritten(win, at[l], bytes))
             note_read(w, i, 1u << l, win, at, bytes);
     }
@@ -110,8 +109,7 @@ void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, 
     const uint32_t *carried = w->frame->carried;
     for (unsigned n = 0; n < i->count; n++) {
         const uint32_t without = carried ? carried[REGISTER_SLOT(i->r[n + 1])] & lanes : 0;
-        for (uint32_t rest = win->carried.bits ? lanes : without; rest; rest &= rest - 1) {
-            const unsigned l = (unsigned)__builtin_ctz(rest);
+        FOR_LANES (l, win->carried.bits ? lanes : without) {
             set_carried(win, at[l] + (uint64_t)n * i->bytes, i->bytes, lane_is_in(without, l));
         }
     }

@@ -418,18 +418,36 @@ __extension__ typedef __int128 wide_s128;
 #ifndef HOT_RUNS
 #define HOT_RUNS true
 #endif
-/* Runs the body for each lane `l`. If all take part, the compiler may do several at once. */
+/* Runs the body for each lane `l`, one after the other. */
+#define FOR_LANES(l, lanes)                                                             \
+    for (uint32_t rest = (lanes), l; rest && (l = (unsigned)__builtin_ctz(rest), true); \
+         rest &= rest - 1)
+/* The same. If all take part, the compiler may do several at once. */
 #define EACH_LANE(lanes, ...)                                            \
     if ((lanes) == ALL_LANES) {                                          \
         AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ } \
     } else {                                                             \
-        for (uint32_t rest = (lanes); rest; rest &= rest - 1) {          \
-            unsigned l = (unsigned)__builtin_ctz(rest);                  \
+        FOR_LANES (l, lanes) {                                           \
             __VA_ARGS__                                                  \
         }                                                                \
     }
 
 static inline bool lane_is_in(uint32_t lanes, unsigned l) { return lanes >> l & 1; }
+
+#define LANES_LIKE(type)                                     \
+    AT_ONCE for (unsigned m = 0; m < WARP_SIZE; m++) like |= \
+        (uint32_t)(((const type *)r)[m] == ((const type *)r)[l]) << m;
+/* Returns the threads that have the same value of 4 or 8 bytes in a register as thread l. */
+static INLINE uint32_t lanes_like(const char *r, unsigned bytes, unsigned l)
+{
+    uint32_t like = 0;
+    if (bytes == 8) {
+        LANES_LIKE(lane_u64)
+    } else {
+        LANES_LIKE(lane_u32)
+    }
+    return like;
+}
 
 /* Returns where element n is that a store of thread l stores. */
 static inline const char *stored_value(const struct warp *w, const struct instruction *i,

@@ -67,10 +67,7 @@ static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 uint32_t stream_new_slot(void)
 {
     NEEDS_LOCK();
-    if (streams.slots == streams.capacity) {
-        streams.capacity = streams.capacity ? 2 * streams.capacity : 16;
-        streams.by_slot = os_grow(streams.by_slot, streams.capacity * sizeof(struct stream *));
-    }
+    OS_MAKE_ROOM(streams.by_slot, streams.slots, streams.capacity)
     streams.by_slot[streams.slots] = NULL;
     return streams.slots++;
 }
