@@ -12,20 +12,34 @@
 
 struct settings settings;
 
-/* Rejects spaces and signs before a number, which strtoull would accept. */
-static bool starts_with_digit(const char *text) { return *text >= '0' && *text <= '9'; }
+/* Reads a number, without spaces or a sign. Returns what follows it, or NULL if there is none. */
+static const char *read_digits(const char *text, unsigned long long *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return errno || *text < '0' || *text > '9' ? NULL : end;
+}
+
+/* Returns which of the words it is, or their number. Unset (NULL) counts as the first. */
+static unsigned read_word(const char *text, const char *const *words, unsigned count)
+{
+    unsigned n = 0;
+    while (text && n < count && strcmp(text, words[n]))
+        n++;
+    return n;
+}
 
 /* Reads a whole number between low and high. */
 static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, uint64_t high,
                             const char *example)
 {
     const char *text = os_environment(name);
+    unsigned long long value;
     if (!text)
         return fallback;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (errno || !starts_with_digit(text) || *end || value < low || value > high)
+    const char *end = read_digits(text, &value);
+    if (!end || *end || value < low || value > high)
         os_fatal("%s is \"%s\"; expected a whole number from %llu to %llu, for example %s=%s.",
                  name, text, (unsigned long long)low, (unsigned long long)high, name, example);
     return value;
@@ -35,20 +49,17 @@ static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, u
 static size_t read_bytes(const char *name, size_t fallback, size_t low, size_t high,
                          const char *example)
 {
+    static const char units[] = "KMGT";
     const char *text = os_environment(name);
+    unsigned long long value;
+    unsigned shift = 0;
     if (!text)
         return fallback;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    static const char units[] = "KMGT";
-    unsigned shift = 0;
-    if (end != text && *end && strchr(units, *end)) {
-        shift = 10 * (unsigned)(strchr(units, *end) - units + 1);
-        end++;
-    }
-    if (errno || !starts_with_digit(text) || *end || value > (UINT64_MAX >> shift)
-        || value << shift < low || value << shift > high)
+    const char *end = read_digits(text, &value);
+    if (end && *end && strchr(units, *end))
+        shift = 10 * (unsigned)(strchr(units, *end++) - units + 1);
+    if (!end || *end || value > (UINT64_MAX >> shift) || value << shift < low
+        || value << shift > high)
         os_fatal("%s is \"%s\"; expected bytes, or a number with K, M, G or T, from %zu to %zu "
                  "bytes, for example %s=%s.",
                  name, text, low, high, name, example);
@@ -58,30 +69,25 @@ static size_t read_bytes(const char *name, size_t fallback, size_t low, size_t h
 static bool read_yes_or_no(const char *name, bool fallback, const char *no, const char *yes)
 {
     const char *text = os_environment(name);
-    if (!text)
-        return fallback;
-    if (!strcmp(text, yes))
-        return true;
-    if (!strcmp(text, no))
-        return false;
-    os_fatal("%s is \"%s\"; expected %s or %s.", name, text, yes, no);
+    const unsigned n = read_word(text, (const char *const[]){no, yes}, 2);
+    if (n == 2)
+        os_fatal("%s is \"%s\"; expected %s or %s.", name, text, yes, no);
+    return text ? n : fallback;
 }
 
 static void read_kernels(void)
 {
+    static const char *const words[] = {"run", "run:allow", "refuse", "refuse:allow"};
     const char *text = os_environment("SIM_KERNELS");
-    size_t length = text ? strcspn(text, ":") : 0;
-    if (!text)
-        return;
-    settings.refuse_kernels = length == strlen("refuse") && !strncmp(text, "refuse", length);
-    settings.any_status = !strcmp(text + length, ":allow");
-    bool runs = length == strlen("run") && !strncmp(text, "run", length);
-    if ((!settings.refuse_kernels && !runs) || (text[length] && !settings.any_status))
+    const unsigned n = read_word(text, words, 4);
+    if (n == 4)
         os_fatal("SIM_KERNELS is \"%s\"; expected run, refuse, run:allow or refuse:allow: the "
                  "kernels that nvcc built run, or none does. Where one does not, or a fault ends "
                  "it, a program that ends with status 0 ends with 4, or with :allow "
                  "with its own status.",
                  text);
+    settings.refuse_kernels = n > 1;
+    settings.any_status = n % 2;
 }
 
 /* SIM_CHECK: words, separated by commas. */
@@ -117,26 +123,16 @@ static void read_check(void)
 
 static void read_schedule(void)
 {
+    static const char *const words[] = {"measured", "instant", "late"};
     const char *text = os_environment("SIM_SCHEDULE");
-    settings.schedule = SCHEDULE_MEASURED;
-    if (!text || !strcmp(text, "measured"))
+    unsigned long long seed;
+    settings.schedule = (enum schedule)read_word(text, words, SCHEDULE_RANDOM);
+    if (settings.schedule != SCHEDULE_RANDOM)
         return;
-    if (!strcmp(text, "instant")) {
-        settings.schedule = SCHEDULE_INSTANT;
+    const char *end = strncmp(text, "random:", 7) ? NULL : read_digits(text + 7, &seed);
+    if (end && !*end) {
+        settings.seed = seed;
         return;
-    }
-    if (!strcmp(text, "late")) {
-        settings.schedule = SCHEDULE_LATE;
-        return;
-    }
-    if (!strncmp(text, "random:", 7)) {
-        char *end;
-        errno = 0;
-        settings.seed = strtoull(text + 7, &end, 10);
-        if (!errno && starts_with_digit(text + 7) && !*end) {
-            settings.schedule = SCHEDULE_RANDOM;
-            return;
-        }
     }
     os_fatal("SIM_SCHEDULE is \"%s\"; expected measured, instant, late or random:SEED with a whole "
              "number as the seed, for example SIM_SCHEDULE=random:1.",
@@ -145,14 +141,12 @@ static void read_schedule(void)
 
 static void read_peers(void)
 {
+    static const char *const words[] = {"on", "off", "lower"};
+    static const enum peers peers[] = {PEERS_ALL, PEERS_NONE, PEERS_LOWER, PEERS_ALL};
     const char *text = os_environment("SIM_PEERS");
-    if (!text || !strcmp(text, "on"))
-        settings.peers = PEERS_ALL;
-    else if (!strcmp(text, "off"))
-        settings.peers = PEERS_NONE;
-    else if (!strcmp(text, "lower"))
-        settings.peers = PEERS_LOWER;
-    else
+    const unsigned n = read_word(text, words, 3);
+    settings.peers = peers[n];
+    if (n == 3)
         os_fatal("SIM_PEERS is \"%s\"; expected on, off or lower: each device reaches the memory "
                  "of all others, of none, or of those with lower numbers.",
                  text);
@@ -169,12 +163,10 @@ static void read_fail(void)
     const char *text = os_environment("SIM_FAIL");
     if (!text)
         return;
-    const char *colon = strchr(text, ':');
-    char *end = NULL;
-    size_t length = colon ? (size_t)(colon - text) : 0;
-    unsigned long at = colon ? strtoul(colon + 1, &end, 10) : 0;
-    if (!colon || !length || length >= sizeof settings.fail_call || !starts_with_digit(colon + 1)
-        || *end || !at || at > 1000000000)
+    size_t length = strcspn(text, ":");
+    unsigned long long at;
+    const char *end = text[length] ? read_digits(text + length + 1, &at) : NULL;
+    if (!end || *end || !length || length >= sizeof settings.fail_call || !at || at > 1000000000)
         os_fatal("SIM_FAIL is \"%s\"; expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 "
                  "makes the second cudaMallocAsync fail.",
                  text);

@@ -151,6 +151,14 @@ static bool is_overlapped(const struct access *a, const struct late_launch *l)
 
 /* ---- accesses ---- */
 
+/* Leaves the accesses that touch these bytes in checker.near. */
+static void find_near(struct shadow *shadow, size_t from, size_t to, bool reads)
+{
+    checker.near.count = 0;
+    if (shadow->accesses)
+        access_tree_find(shadow, from, to, reads, &checker.near);
+}
+
 /* The access is kept because a launch that has not run may be unordered with it. */
 static bool is_needed(const struct shadow *shadow, const struct access *a)
 {
@@ -309,10 +317,10 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
 }
 
 /* Says where in a kernel of nvcc an access is. */
-static void note_inside(const struct access *a)
+static void note_inside(const char *inside)
 {
-    if (a->inside)
-        report_text("\n             %s", a->inside);
+    if (inside)
+        report_text("\n             %s", inside);
 }
 
 static enum hazard unordered_kind(const struct access *earlier, const struct access *later)
@@ -354,9 +362,9 @@ static void hazard_unordered(const struct conflict *c)
         origin->call, report_stream(origin).text, first->call, report_stream(first).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(earlier->write ? "written" : "read", first);
-    note_inside(earlier);
+    note_inside(earlier->inside);
     report_origin(later->write ? "written" : "read", origin);
-    note_inside(later);
+    note_inside(later->inside);
     report_missing_edge(ref, first, origin, later->at_call ? NULL : c->s);
     if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
         note_stale_pointer(ref, later->from);
@@ -378,7 +386,7 @@ static void hazard_early_free(const struct conflict *c)
                 report_stream(origin).text, ref.id, first->call, report_stream(first).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(c->earlier.write ? "written" : "read", first);
-    note_inside(&c->earlier);
+    note_inside(c->earlier.inside);
     report_origin("freed", origin);
     report_missing_edge(ref, first, origin, c->s);
     /* Measured: probe-virtual.txt, "unmapping_waits_for_its_use". */
@@ -410,7 +418,7 @@ static void hazard_before_allocation(const struct conflict *c)
         report_stream(allocated_by).text);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin(free ? "freed" : "used", origin);
-    note_inside(&c->later);
+    note_inside(c->later.inside);
     report_missing_edge(ref, allocated_by, origin, c->later.at_call ? NULL : c->s);
     note_stale_pointer(ref, c->later.from);
     note_held(c);
@@ -560,7 +568,7 @@ static void describe_late_use(const struct freed *old, const struct origin *orig
     report_allocation(old->id, old->bytes, &old->allocated_by);
     report_origin("freed", &old->freed_by);
     report_origin("used", origin);
-    note_inside(&(struct access){.inside = inside});
+    note_inside(inside);
     report_late_use(&old->freed_by, origin);
 }
 
@@ -594,7 +602,7 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
                 ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
-    note_inside(later);
+    note_inside(later->inside);
     report_advice("allocate as many bytes as are used, or use fewer. A real device "
                   "often reports nothing: the bytes after an allocation belong to another, or to "
                   "none.");
@@ -607,9 +615,7 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
  */
 static bool check_access(struct shadow_ref ref, const struct access *later, const struct stream *s)
 {
-    checker.near.count = 0;
-    if (ref.shadow->accesses)
-        access_tree_find(ref.shadow, later->from, later->to, later->write, &checker.near);
+    find_near(ref.shadow, later->from, later->to, later->write);
     if (later->origin.launch && check_stale_node(ref, &later->origin, later->from, later->write))
         return false;
     if (later->to > ref.bytes)
@@ -667,8 +673,8 @@ static const struct mapping *find_elsewhere(const struct mapping *m, uint64_t me
         m = m ? m->next : mappings.newest;
     while (m && (m->memory != memory || m->ref.shadow == mapped));
     checker.near.count = 0;
-    if (m && m->ref.shadow->accesses)
-        access_tree_find(m->ref.shadow, later->from, later->to, later->write, &checker.near);
+    if (m)
+        find_near(m->ref.shadow, later->from, later->to, later->write);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
         if (a->origin.slot != later->origin.slot || a->origin.seq != later->origin.seq)
@@ -758,7 +764,7 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
     if (before.shadow)
         report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
     report_origin("used", origin);
-    note_inside(&(struct access){.inside = inside});
+    note_inside(inside);
     if (before.shadow)
         report_note("allocation %u starts %zu bytes before the address. Is an offset too large, or "
                     "counted twice, in ints and in bytes?",
@@ -852,7 +858,7 @@ void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, siz
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_allocation(given.id, given.bytes, &given.shadow->allocated_by);
     report_origin("used", origin);
-    note_inside(&(struct access){.inside = inside});
+    note_inside(inside);
     report_advice("keep to the bytes of what the argument points to, or pass the other pointer.");
     report_note("a real device reports nothing here, and changes the other allocation.");
     report_end(ref.id);
@@ -956,7 +962,7 @@ bool checker_faulted(const struct origin *origin, enum hazard kind, const char *
         return false;
     report_text("%s (%s) %s.", origin->call, report_stream(origin).text, what);
     report_origin("used", origin);
-    note_inside(&(struct access){.inside = inside});
+    note_inside(inside);
     report_advice(advice);
     report_note("every further call returns %s.", error);
     report_end(0);
@@ -975,7 +981,7 @@ void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, 
                 report_stream(origin).text, report_bytes(from, to).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("read", origin);
-    note_inside(&(struct access){.inside = inside});
+    note_inside(inside);
     failed_call_mention();
     report_advice("write them first: a kernel, a copy, or cudaMemsetAsync.");
     report_note("memory that is new often reads as 0. What a pool gives out again has what its "
@@ -1175,9 +1181,7 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
     for (const struct mapping *m = NULL;
          memory && (m = find_elsewhere(m, memory, ref.shadow, &elsewhere));)
         check_before_launch(l, m->ref, &elsewhere);
-    checker.near.count = 0;
-    if (ref.shadow->accesses)
-        access_tree_find(ref.shadow, later.from, later.to, later.write, &checker.near);
+    find_near(ref.shadow, later.from, later.to, later.write);
     bool any = check_before_launch(l, ref, &later);
     any |= check_after_launch(l, ref, &later);
     if (!any && !is_before_launch(&ref.shadow->allocated_by, l)) {
@@ -1196,19 +1200,22 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
 
 /* ---- free ---- */
 
-static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
+static void check_end(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    struct access free_access = {.origin = origin};
+    struct access end = {.origin = origin};
     if (s)
-        free_access.obstacle = stream_find_host_bound(s, origin.seq, UINT64_MAX);
-    checker.near.count = 0;
-    if (ref.shadow->accesses)
-        access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
-    check_order(ref, &free_access, s, true);
+        end.obstacle = stream_find_host_bound(s, origin.seq, UINT64_MAX);
+    find_near(ref.shadow, 0, SIZE_MAX, true);
+    check_order(ref, &end, s, true);
     if (late_launches) {
-        keep_for_launches(CONFLICT_FREE, ref, &free_access, s);
+        keep_for_launches(CONFLICT_FREE, ref, &end, s);
         late_freed_add(ref);
     }
+}
+
+static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
+{
+    check_end(ref, origin, s);
     if (ref.shadow->ipc_ref)
         checker_ipc->freed(ref, origin, s);
     freed_add(ref, origin);
@@ -1221,9 +1228,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
     NEEDS_LOCK();
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->accesses)
-        access_tree_clear(ref.shadow);
-    written_end(ref.shadow);
+    checker_variable_freed(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref, s, seq);
 }
@@ -1241,13 +1246,7 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
     NEEDS_LOCK();
     if (!settings.check)
         return;
-    struct access end = {.origin = checker_origin(call, NULL, 0)};
-    access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
-    check_order(ref, &end, NULL, true);
-    if (late_launches) {
-        keep_for_launches(CONFLICT_FREE, ref, &end, NULL);
-        late_freed_add(ref);
-    }
+    check_end(ref, checker_origin(call, NULL, 0), NULL);
     access_tree_clear(ref.shadow);
 }
 

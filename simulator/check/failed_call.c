@@ -47,32 +47,13 @@ void failed_call_in_host_function(void)
  * only tried. */
 static bool is_work(const char *call)
 {
-    static const char *const begins[] = {"cudaMemcpy",
-                                         "cudaMemset",
-                                         "cudaLaunch",
-                                         "cudaGraphAdd",
-                                         "cudaGraphInstantiate",
-                                         "cudaGraphLaunch",
-                                         "cudaMalloc",
-                                         "cudaFree",
-                                         "cudaEventRecord",
-                                         "cudaStreamWaitEvent",
-                                         "cuMemcpy",
-                                         "cuMemset",
-                                         "cuLaunch",
-                                         "cuGraphAdd",
-                                         "cuGraphInstantiate",
-                                         "cuGraphLaunch",
-                                         "cuMemAlloc",
-                                         "cuMemFree",
-                                         "cuEventRecord",
-                                         "cuStreamWaitEvent",
-                                         "cuMemMap",
-                                         "cuMemSetAccess",
-                                         "cudaStreamEndCapture",
-                                         "cuStreamEndCapture"};
+    static const char *const begins[] = {
+        "Memcpy",           "Memset",      "Launch",          "GraphAdd", "GraphInstantiate",
+        "GraphLaunch",      "EventRecord", "StreamWaitEvent", "Malloc",   "Free",
+        "StreamEndCapture", "MemAlloc",    "MemFree",         "MemMap",   "MemSetAccess"};
+    const char *name = call + strlen(strncmp(call, "cuda", 4) ? "cu" : "cuda");
     for (size_t n = 0; n < sizeof begins / sizeof *begins; n++)
-        if (!strncmp(call, begins[n], strlen(begins[n])))
+        if (!strncmp(name, begins[n], strlen(begins[n])))
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
 
 #include "os/needs_lock.h"
 #include "sched/happens_before.h"
+#include "base/list.h"
 #include "base/ordered_tree.h"
 #include "check/report.h"
 #include "os/os.h"
@@ -117,21 +118,12 @@ static void add_protection(const struct protection *wanted)
 static void pause_protection(struct protection *p)
 {
     p->paused = page_guard_paused = true;
-    p->previous = NULL;
-    p->next = guard.paused;
-    if (p->next)
-        p->next->previous = p;
-    guard.paused = p;
+    LIST_PUSH(guard.paused, p);
 }
 
 static void end_pause(struct protection *p)
 {
-    if (p->previous)
-        p->previous->next = p->next;
-    else
-        guard.paused = p->next;
-    if (p->next)
-        p->next->previous = p->previous;
+    LIST_TAKE(guard.paused, p);
     p->paused = false;
 }
 

@@ -56,6 +56,17 @@ static const char *find_call(const char *source, const char *call)
     return found;
 }
 
+/* Returns the text without the blanks around it, and its length. */
+static const char *trimmed(const char *start, const char *end, size_t *length)
+{
+    while (start < end && strchr(" \t\r\n", *start))
+        start++;
+    while (end > start && strchr(" \t\r\n", end[-1]))
+        end--;
+    *length = (size_t)(end - start);
+    return start;
+}
+
 /* Returns an argument, counted from 1, or the last one (`number` 0), and its length. The arguments
  * begin at the parenthesis. Returns NULL if there are fewer, or if something in them is not plain.
  */
@@ -78,12 +89,7 @@ static const char *argument(const char *c, unsigned number, size_t *length)
     }
     if (!*c || (number && commas + (*c == ')') != number))
         return NULL;
-    while (start < c && strchr(" \t\r\n", *start))
-        start++;
-    while (c > start && strchr(" \t\r\n", c[-1]))
-        c--;
-    *length = (size_t)(c - start);
-    return start;
+    return trimmed(start, c, length);
 }
 
 /* Returns the fourth argument between <<< and >>> in the statement that begins here; NULL: there is
@@ -107,12 +113,7 @@ static const char *launch_argument(const char *source, size_t *length)
     }
     if (c == end || commas != 3)
         return NULL;
-    while (start < c && strchr(" \t\r\n", *start))
-        start++;
-    while (c > start && strchr(" \t\r\n", c[-1]))
-        c--;
-    *length = (size_t)(c - start);
-    return start;
+    return trimmed(start, c, length);
 }
 
 /* Is it `name`, `name[i]`, `name[i][2]`, `a.name`, `a->name`? */

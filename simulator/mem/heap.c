@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/list.h"
 #include "mem/address_map.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -423,25 +424,15 @@ static void add_stream_list(struct heap *h, uint32_t slot)
     }
     if (h->list_of_slot[slot])
         return;
-    struct free_list *list = os_allocate(sizeof *list), *last = h->last_stream_list;
-    *list = (struct free_list){.slot = slot, .previous = last};
-    if (last)
-        last->next = list;
-    else
-        h->stream_lists = list;
-    h->last_stream_list = h->list_of_slot[slot] = list;
+    struct free_list *list = os_allocate(sizeof *list);
+    list->slot = slot;
+    LIST_APPEND(h->stream_lists, h->last_stream_list, list);
+    h->list_of_slot[slot] = list;
 }
 
 void heap_remove_list(struct heap *h, struct free_list *list)
 {
-    if (list->previous)
-        list->previous->next = list->next;
-    else
-        h->stream_lists = list->next;
-    if (list->next)
-        list->next->previous = list->previous;
-    else
-        h->last_stream_list = list->previous;
+    LIST_REMOVE(h->stream_lists, h->last_stream_list, list);
     h->list_of_slot[list->slot] = NULL;
     os_free(list);
 }
@@ -591,12 +582,7 @@ static void absorb(struct heap *h, struct range *kept, struct range *gone)
     kept->bytes += gone->bytes;
     if (gone->is_in_tree)
         tree_remove(&h->ranges, &gone->address_node);
-    if (gone->previous)
-        gone->previous->next = gone->next;
-    else
-        h->first = gone->next;
-    if (gone->next)
-        gone->next->previous = gone->previous;
+    LIST_TAKE(h->first, gone);
     range_recycle(gone);
 }
 

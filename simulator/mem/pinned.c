@@ -1,6 +1,7 @@
 /* Pinned host memory: the arenas, and finding what an address means. */
 #include "mem/pinned.h"
 
+#include "base/list.h"
 #include "check/page_guard.h"
 #include "mem/device.h"
 #include "mem/memory.h"
@@ -165,10 +166,7 @@ static struct pinned *add(struct pinned made)
     p->id = memory_new_id();
     p->device = device_current();
     p->node.key = (uintptr_t)p->base;
-    p->next = pins.newest;
-    if (p->next)
-        p->next->previous = p;
-    pins.newest = p;
+    LIST_PUSH(pins.newest, p);
     tree_insert(&pins.all, &p->node);
     return p;
 }
@@ -211,12 +209,7 @@ void pinned_end(struct pinned *p)
 {
     NEEDS_LOCK();
     tree_remove(&pins.all, &p->node);
-    if (p->previous)
-        p->previous->next = p->next;
-    else
-        pins.newest = p->next;
-    if (p->next)
-        p->next->previous = p->previous;
+    LIST_TAKE(pins.newest, p);
     if (p->registered)
         page_guard_open(p->base, p->bytes);
     page_guard_forget(p->base, p->bytes);

@@ -14,6 +14,7 @@
 #include "sched/cost.h"
 #include "check/page_guard.h"
 #include "base/handle.h"
+#include "base/list.h"
 #include "os/os.h"
 #include "base/observer.h"
 #include "base/settings.h"
@@ -132,12 +133,7 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
     p->due_node.key = pools.added++;
-    p->previous = pools.last;
-    if (pools.last)
-        pools.last->next = p;
-    else
-        pools.first = p;
-    pools.last = p;
+    LIST_APPEND(pools.first, pools.last, p);
     pools.count++;
     return p;
 }
@@ -416,14 +412,7 @@ static void close_if_unused(struct pool *p)
         return;
     release_segments(p, 0, 0, "destroy");
     close_storage(p);
-    if (p->previous)
-        p->previous->next = p->next;
-    else
-        pools.first = p->next;
-    if (p->next)
-        p->next->previous = p->previous;
-    else
-        pools.last = p->previous;
+    LIST_REMOVE(pools.first, pools.last, p);
     pools.count--;
     set_due(p, false);
     checker_peer_uses_free(&p->peer_uses);

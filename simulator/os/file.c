@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/process.h"
 #include "os/seal.h"
 #include "os/write.h"
 
@@ -72,13 +73,8 @@ __attribute__((constructor)) static void make_room(void)
  * descriptor and reuses its number behaves the same with and without a journal. */
 static int open_high(const char *name, int more)
 {
-    int low = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | more, 0666);
-    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
-    if (high < 0)
-        return low;
-    /* Close the low number before the file is locked, because closing it would release the lock. */
-    close(low);
-    return high;
+    /* Closes the low number before the file is locked, because that would release the lock. */
+    return os_fd_move_high(open(name, O_WRONLY | O_CREAT | O_CLOEXEC | more, 0666));
 }
 
 /* For a graded run: opens PATH, or the first of PATH.1, PATH.2, ... that does not exist. Existing

@@ -186,9 +186,9 @@ int os_fd_dup_high(int fd)
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Moves a descriptor to a high number, if there is one left. -1 stays -1. */
-static int moved_high(int low)
+int os_fd_move_high(int low)
 {
+    NEEDS_LOCK();
     int high = low < 0 ? -1 : os_fd_dup_high(low);
     if (high < 0)
         return low;
@@ -204,7 +204,7 @@ int os_memfd_new(void)
      * pages away from all processes. */
     if (file >= 0)
         (void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
-    return moved_high(file);
+    return os_fd_move_high(file);
 }
 
 size_t os_fd_size(int fd)
@@ -255,35 +255,34 @@ void os_fd_unmap(void *at, size_t bytes)
     munmap(at, bytes);
 }
 
+/* Maps the file's bytes after the first `skip` at these addresses. */
+static bool map_at(char *at, size_t bytes, int protection, int fd, size_t skip)
+{
+    if (mmap(at, bytes, protection, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd, (off_t)skip)
+        == MAP_FAILED)
+        return false;
+    madvise(at, bytes, MADV_DONTDUMP);
+    return true;
+}
+
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 {
     NEEDS_LOCK();
     char *base = os_reserve(bytes);
-    if (!base)
-        return NULL;
-    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE,
-             fd, (off_t)skip)
-        == MAP_FAILED) {
-        os_unreserve(base, bytes);
-        return NULL;
-    }
-    madvise(base + bytes, bytes, MADV_DONTDUMP);
-    return base;
+    if (!base || map_at(base + bytes, bytes, PROT_READ | PROT_WRITE, fd, skip))
+        return base;
+    os_unreserve(base, bytes);
+    return NULL;
 }
 
 char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
 {
     NEEDS_LOCK();
     char *base = os_reserve_in_file(fd, skip, bytes);
-    if (!base)
-        return NULL;
-    if (mmap(base, bytes, PROT_NONE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd, (off_t)skip)
-        == MAP_FAILED) {
-        os_unreserve(base, bytes);
-        return NULL;
-    }
-    madvise(base, bytes, MADV_DONTDUMP);
-    return base;
+    if (!base || map_at(base, bytes, PROT_NONE, fd, skip))
+        return base;
+    os_unreserve(base, bytes);
+    return NULL;
 }
 
 /* Copies what is not zero, so that pages without a value take no room in the file. */
@@ -313,9 +312,7 @@ bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
 bool os_map_file(char *storage, size_t bytes, int fd)
 {
     NEEDS_LOCK();
-    return mmap(storage, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd,
-                0)
-        != MAP_FAILED;
+    return map_at(storage, bytes, PROT_READ | PROT_WRITE, fd, 0);
 }
 
 int os_fd_dup(int fd)
@@ -353,7 +350,7 @@ bool os_fd_is_memfd(int fd)
 /* Opens a file in memory by its path. Returns -1 if it is not one. */
 static int open_memfd(const char *path)
 {
-    return is_memfd_link(path) ? moved_high(open(path, O_RDWR | O_CLOEXEC)) : -1;
+    return is_memfd_link(path) ? os_fd_move_high(open(path, O_RDWR | O_CLOEXEC)) : -1;
 }
 
 static bool open_of_thread(int pid, int thread, void *more)

@@ -50,6 +50,8 @@ bool os_map_file(char *storage, size_t bytes, int fd);
  * us. Both return -1 if `fd` is closed or no number is left. */
 int os_fd_dup(int fd);
 int os_fd_dup_high(int fd);
+/* Closes `low` and returns a high number for the same file, if one is left. -1 stays -1. */
+int os_fd_move_high(int low);
 bool os_fd_is_open(int fd);
 /* Returns whether the descriptor is that of a file in memory. */
 bool os_fd_is_memfd(int fd);

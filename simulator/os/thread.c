@@ -430,12 +430,7 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t os_clock_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
+uint64_t os_clock_us(void) { return nanoseconds(CLOCK_MONOTONIC) / 1000; }
 
 /* The calling thread's /proc/.../schedstat: 0 if not opened yet, -1 if it cannot be. It stays open
  * because opening takes seven times as long as reading. */

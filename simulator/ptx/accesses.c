@@ -74,19 +74,27 @@ static bool is_in(const struct window *win, uint64_t address, size_t bytes)
     return win && address >= win->base && address < win->end && bytes <= win->end - address;
 }
 
-/* Returns the window of these bytes, or NULL after a fault. */
-static struct window *find_window(struct warp *w, const struct instruction *i, unsigned l,
-                                  uint64_t address, size_t bytes, bool write)
+/* Returns a known window that contains all of [address, address + bytes), or NULL. */
+static INLINE struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
 {
-    struct launch *launch = w->launch;
     if (is_in(launch->last, address, bytes))
         return launch->last;
     for (size_t n = launch->first_window; n < launch->window_count; n++)
         if (is_in(launch->windows[n], address, bytes))
             return launch->last = launch->windows[n];
-    struct window *win = launch->cores
-                           ? cores_find(launch, address, bytes, write)
-                           : launch->memory->find(launch->memory->context, address, bytes, write);
+    return NULL;
+}
+
+/* Returns the window of these bytes, or NULL after a fault. */
+static struct window *find_window(struct warp *w, const struct instruction *i, unsigned l,
+                                  uint64_t address, size_t bytes, bool write)
+{
+    struct launch *launch = w->launch;
+    struct window *win = known_window(launch, address, bytes);
+    if (win)
+        return win;
+    win = launch->cores ? cores_find(launch, address, bytes, write)
+                        : launch->memory->find(launch->memory->context, address, bytes, write);
     if (!win) {
         warp_fault(w, l, FAULT_ADDRESS, address, bytes, write);
         return NULL;
@@ -427,17 +435,6 @@ static HOT const uint64_t *each_address(struct addresses *a)
             for (unsigned k = 0; k < WARP_SIZE / 4; k++)
                 a->at[l + k] = a->begin[l / a->count] + (l % a->count + k) * a->stride;
     return a->at;
-}
-
-/* Returns a known window that contains all of [address, address + bytes), or NULL. */
-static INLINE struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
-{
-    if (is_in(launch->last, address, bytes))
-        return launch->last;
-    for (size_t n = launch->first_window; n < launch->window_count; n++)
-        if (is_in(launch->windows[n], address, bytes))
-            return launch->last = launch->windows[n];
-    return NULL;
 }
 
 /* What the threads touch in the common case: one window or shared memory, with each address a
@@ -1084,7 +1081,7 @@ HOT bool access_abreast(struct block *b, const struct instruction *i)
     if (!i->is_of_row || !(is_same || l->step == each) || begin & (each - 1)
         || (begin | (begin + bytes)) & WINDOW_MASK)
         return false;
-    if (!known_window(b->launch, begin, each) && !find_window(w, i, 0, begin, each, !is_load))
+    if (!find_window(w, i, 0, begin, each, !is_load))
         return false;
     char *range = touch_range(w, begin, each, bytes, kind);
     if (!range)
@@ -1108,14 +1105,6 @@ HOT bool access_abreast(struct block *b, const struct instruction *i)
 
 enum { ATOMIC_FLOAT = 2 };
 
-static float as_float(uint64_t bits)
-{
-    uint32_t low = (uint32_t)bits;
-    float f;
-    memcpy(&f, &low, 4);
-    return f;
-}
-
 static uint64_t added(const struct instruction *i, uint64_t old, uint64_t value)
 {
     const uint32_t x = (uint32_t)old, y = (uint32_t)value;
@@ -1125,12 +1114,8 @@ static uint64_t added(const struct instruction *i, uint64_t old, uint64_t value)
         return i->bytes == 2 ? half_add(x, y) : half_add_2(x, y);
     if (i->modified == ATOMIC_BF16)
         return i->bytes == 2 ? bfloat_add(x, y) : bfloat_add_2(x, y);
-    if (i->bytes == 4) {
-        float sum = as_float(old) + as_float(value);
-        uint32_t bits;
-        memcpy(&bits, &sum, 4);
-        return bits;
-    }
+    if (i->bytes == 4)
+        return bits_of_float(float_of_bits(x) + float_of_bits(y));
     double sum, more;
     memcpy(&sum, &old, 8);
     memcpy(&more, &value, 8);

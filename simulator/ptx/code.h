@@ -166,10 +166,6 @@ struct code {
     size_t apart_count;
     /* A branch goes back. */
     bool has_loops;
-    /* It has a fence, or an atomic operation of the whole system. */
-    bool signals;
-    /* It has griddepcontrol.wait, or .launch_dependents. */
-    bool awaits_others, lets_others_begin;
     struct call_site *calls;
     size_t call_count;
     /* Its steps with matrices (ptx/matrix.h). */
@@ -207,6 +203,9 @@ struct kernel_code {
     unsigned least_shared, least_device;
     /* It calls functions; one of its instructions is a barrier; it names a __managed__ variable. */
     bool has_calls, has_barriers, has_managed;
+    /* It has a fence, or an atomic operation of the whole system; griddepcontrol.wait; and, outside
+     * of called functions, griddepcontrol.launch_dependents. */
+    bool signals, awaits_others, lets_others_begin;
     /* The device, and how to find a variable's address there, for addresses in instructions. */
     int device;
     uint64_t (*address)(struct variable *v, int device);

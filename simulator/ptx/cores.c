@@ -639,25 +639,19 @@ static void divide(struct launch *l)
 bool kernel_signals(const struct kernel_code *k)
 {
     NEEDS_LOCK();
-    bool signals = !may_run(k) || k->entry->signals;
-    for (size_t n = 0; n < k->function_count; n++)
-        signals |= k->functions[n]->signals;
-    return signals;
+    return !may_run(k) || k->signals;
 }
 
 bool kernel_awaits_others(const struct kernel_code *k)
 {
     NEEDS_LOCK();
-    bool awaits = k->entry->awaits_others;
-    for (size_t n = 0; n < k->function_count; n++)
-        awaits |= k->functions[n]->awaits_others;
-    return awaits;
+    return k->awaits_others;
 }
 
 bool kernel_lets_others_begin(const struct kernel_code *k)
 {
     NEEDS_LOCK();
-    return k->entry->lets_others_begin && !kernel_signals(k);
+    return k->lets_others_begin && !kernel_signals(k);
 }
 
 /* Returns whether the launch's next blocks may run on several cores. */

@@ -108,8 +108,6 @@ struct decoder {
     struct operand pool[64];
     size_t pool_used;
     uint32_t file, line;
-    /* In a called function: the register with the start of its frame. */
-    uint32_t frame_register;
     bool failed;
 };
 

@@ -194,7 +194,7 @@ static void decode_atomic(struct decoder *d)
     i.r[2] = decode_value(d, &o[1], slot);
     if (i.option == 4)
         i.r[3] = decode_value(d, &o[2], slot);
-    d->code->signals |= has_part(st, "sys");
+    d->kernel->signals |= has_part(st, "sys");
     finish(d, run_atomic, &i);
 }
 
@@ -358,10 +358,10 @@ bool decode_memory(struct decoder *d)
         return false;
     decode_add(d, run_fence, INSTRUCTION_PLAIN);
     if (!word_is(d->statement.parts[0], "griddepcontrol"))
-        d->code->signals = true;
+        d->kernel->signals = true;
     else if (has_part(&d->statement, "wait"))
-        d->code->awaits_others = true;
+        d->kernel->awaits_others = true;
     else
-        d->code->lets_others_begin = true;
+        d->kernel->lets_others_begin |= d->code->function->is_entry;
     return true;
 }

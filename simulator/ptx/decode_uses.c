@@ -21,6 +21,13 @@ struct use *decode_use_of(struct decoder *d, uint32_t offset)
     return &d->uses[slot];
 }
 
+/* Returns how statements use the register at this offset. */
+static uint8_t use_at(const struct decoder *d, uint32_t offset)
+{
+    const size_t slot = REGISTER_SLOT(offset);
+    return slot < d->use_count ? d->uses[slot].how & USE_ANY : 0;
+}
+
 static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
 {
     if (o->kind == OPERAND_VECTOR || o->kind == OPERAND_ADDRESS) {
@@ -177,14 +184,11 @@ void decode_set_loads(struct decoder *d)
         struct instruction *i = &d->code->all[n];
         uint8_t use = 0;
         if (i->run == run_atomic)
-            i->rounding = REGISTER_SLOT(i->r[0]) < d->use_count
-                       && d->uses[REGISTER_SLOT(i->r[0])].how & USE_ANY;
+            i->rounding = use_at(d, i->r[0]) != 0;
         if (i->run != run_load && i->run != run_load_volatile)
             continue;
         for (unsigned k = 0; k < i->count; k++)
-            use |= REGISTER_SLOT(i->r[k]) < d->use_count
-                     ? d->uses[REGISTER_SLOT(i->r[k])].how & USE_ANY
-                     : 0;
+            use |= use_at(d, i->r[k]);
         i->option = use == USE_STORED         ? LOAD_IS_STORED
                   : use && !(use & USE_OTHER) ? LOAD_IS_SELECTED
                                               : LOAD_IS_USED;

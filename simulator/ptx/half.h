@@ -43,13 +43,7 @@ static inline uint16_t half_of_float(float x)
     return (uint16_t)(size > 0x7F800000 ? 0x7FFF : all);
 }
 
-static inline double bfloat_value(uint32_t b)
-{
-    uint32_t bits = b << 16;
-    float f;
-    memcpy(&f, &bits, 4);
-    return (double)f;
-}
+static inline double bfloat_value(uint32_t b) { return (double)float_of_bits(b << 16); }
 
 /* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`. Returns
  * its bits; from `infinity` on they stand for no number. rounding: 0 to nearest, 1 toward zero, 2

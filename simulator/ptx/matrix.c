@@ -120,7 +120,6 @@ void run_matrix_store(struct warp *w, const struct instruction *i, uint32_t lane
 static double value_of(const struct fragment *f, uint64_t bits)
 {
     uint32_t narrow = (uint32_t)bits;
-    float single;
     double real;
     switch (f->element) {
     case ELEMENT_F16: return half_value(narrow);
@@ -128,8 +127,7 @@ static double value_of(const struct fragment *f, uint64_t bits)
     case ELEMENT_TF32:
     case ELEMENT_F32:
         narrow &= f->element == ELEMENT_TF32 ? ~(uint32_t)0x1FFF : ~(uint32_t)0;
-        memcpy(&single, &narrow, sizeof single);
-        return (double)single;
+        return (double)float_of_bits(narrow);
     case ELEMENT_F64: memcpy(&real, &bits, sizeof real); return real;
     case ELEMENT_S8: return (int8_t)narrow;
     case ELEMENT_U8: return (uint8_t)narrow;
@@ -169,12 +167,10 @@ static void read_matrix(struct warp *w, const struct fragment *f, double *to)
 /* Integers wrap around, unless they saturate. */
 static uint64_t bits_of(enum element element, double x, bool saturates)
 {
-    float single = (float)x;
-    uint32_t narrow;
     uint64_t bits;
     switch (element) {
     case ELEMENT_F16: return half_of(x);
-    case ELEMENT_F32: memcpy(&narrow, &single, sizeof narrow); return narrow;
+    case ELEMENT_F32: return bits_of_float((float)x);
     case ELEMENT_F64: memcpy(&bits, &x, sizeof bits); return bits;
     default:
         if (saturates)

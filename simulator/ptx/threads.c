@@ -135,8 +135,6 @@ static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 
 /* ---- frames ---- */
 
-static void fill_special(const struct warp *w, const struct special *s, char *registers);
-
 /* It depends on the block's position in the grid, and not only on its shape. A warp that continues
  * with another block keeps all other values. */
 bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
@@ -146,47 +144,6 @@ static INLINE void fill_register(char *r, bool wide, uint64_t value)
     const uint64_t both = wide ? value : (uint32_t)value * (((uint64_t)1 << 32) + 1);
     for (unsigned n = 0; n < (wide ? 8 : 4); n++)
         ((four *)r)[n] = (four){both, both, both, both};
-}
-
-uint64_t launch_given(const struct launch *launch, const struct given *g)
-{
-    uint64_t value = 0;
-    const unsigned unused = 64 - 8u * g->bytes;
-    memcpy(&value, launch->shape->parameters + g->from, g->bytes);
-    return g->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
-}
-
-static void fill_frame(const struct warp *w, struct frame *f)
-{
-    const struct code *code = f->code;
-    for (size_t n = 0; n < code->constant_count; n++) {
-        const struct constant *c = &code->constants[n];
-        fill_register(f->registers + c->offset, c->bytes == 8, c->value);
-    }
-    for (size_t n = 0; n < code->given_count; n++)
-        fill_register(f->registers + code->given[n].offset, code->given[n].wide,
-                      launch_given(w->launch, &code->given[n]));
-    for (size_t n = 0; n < code->special_count; n++)
-        fill_special(w, &code->specials[n], f->registers);
-}
-
-static struct frame *frame_new(struct warp *w, const struct code *code)
-{
-    struct frame *f = os_allocate(sizeof *f);
-    f->code = code;
-    f->registers = os_allocate(code->register_bytes + 8);
-    f->predicates = os_allocate((code->predicate_count + 1) * sizeof *f->predicates);
-    fill_frame(w, f);
-    return f;
-}
-
-static void frame_free(struct frame *f)
-{
-    os_free(f->registers);
-    os_free(f->predicates);
-    os_free(f->carried);
-    os_free(f->tainted);
-    os_free(f);
 }
 
 uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsigned l)
@@ -233,6 +190,47 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
         fill_register((char *)d, false, block_special(w->block, w->index, s->id, 0));
     for (unsigned l = 0; l < WARP_SIZE && each; l++)
         d[l] = block_special(w->block, w->index, s->id, l);
+}
+
+uint64_t launch_given(const struct launch *launch, const struct given *g)
+{
+    uint64_t value = 0;
+    const unsigned unused = 64 - 8u * g->bytes;
+    memcpy(&value, launch->shape->parameters + g->from, g->bytes);
+    return g->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
+}
+
+static void fill_frame(const struct warp *w, struct frame *f)
+{
+    const struct code *code = f->code;
+    for (size_t n = 0; n < code->constant_count; n++) {
+        const struct constant *c = &code->constants[n];
+        fill_register(f->registers + c->offset, c->bytes == 8, c->value);
+    }
+    for (size_t n = 0; n < code->given_count; n++)
+        fill_register(f->registers + code->given[n].offset, code->given[n].wide,
+                      launch_given(w->launch, &code->given[n]));
+    for (size_t n = 0; n < code->special_count; n++)
+        fill_special(w, &code->specials[n], f->registers);
+}
+
+static struct frame *frame_new(struct warp *w, const struct code *code)
+{
+    struct frame *f = os_allocate(sizeof *f);
+    f->code = code;
+    f->registers = os_allocate(code->register_bytes + 8);
+    f->predicates = os_allocate((code->predicate_count + 1) * sizeof *f->predicates);
+    fill_frame(w, f);
+    return f;
+}
+
+void warp_free_frame(struct frame *f)
+{
+    os_free(f->registers);
+    os_free(f->predicates);
+    os_free(f->carried);
+    os_free(f->tainted);
+    os_free(f);
 }
 
 /* ---- branches ---- */
@@ -336,7 +334,7 @@ static void return_from(struct warp *w, uint32_t lanes)
     w->groups[0].pc = f->return_to;
     f->lanes &= ~lanes;
     if (!f->lanes)
-        frame_free(f);
+        warp_free_frame(f);
 }
 
 /* ---- barriers and ends ---- */
@@ -352,7 +350,7 @@ static void end_threads(struct warp *w, uint32_t lanes)
         caller = f->caller;
         f->lanes &= ~lanes;
         if (!f->lanes)
-            frame_free(f);
+            warp_free_frame(f);
     }
     if (!w->groups[0].lanes)
         remove_group(w, 0);
@@ -625,11 +623,6 @@ struct frame *warp_frame(struct warp *w, const struct code *code)
     return f;
 }
 
-static void fill_of_block(struct warp *w, const struct special *s)
-{
-    fill_register(w->registers + s->offset, false, block_special(w->block, w->index, s->id, 0));
-}
-
 /* Computes the sequences that are needed as registers, if they are new. */
 static void fill_sequences(struct block *b)
 {
@@ -664,8 +657,6 @@ HOT void block_fill(struct block *b)
     for (size_t k = 0; k < code->special_count; k++)
         if (is_of_block(code->specials[k].id) && (code->specials[k].is_read || !b->has_lines))
             for (unsigned n = 0; n < b->warp_count; n++)
-                fill_of_block(&b->warps[n], &code->specials[k]);
+                fill_special(&b->warps[n], &code->specials[k], b->warps[n].registers);
     fill_sequences(b);
 }
-
-void warp_free_frame(struct frame *f) { frame_free(f); }

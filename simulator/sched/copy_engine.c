@@ -17,6 +17,7 @@
  * kernels do not take part. */
 #include "sched/copy_engine.h"
 
+#include "base/list.h"
 #include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -164,39 +165,9 @@ static void begin(struct transfer *t, time_ns now)
         engine_end_is_known(t->op);
         return;
     }
-    t->previous = NULL;
-    t->next = copies.active;
-    if (t->next)
-        t->next->previous = t;
-    copies.active = t;
+    LIST_PUSH(copies.active, t);
     set_slowness(t, find_slowness(t), now);
     update_speeds(now);
-}
-
-static void append_waiting(struct transfer *t)
-{
-    struct copy_engine *e = engine_of(t);
-    t->state = TRANSFER_WAITING;
-    t->previous = e->last;
-    t->next = NULL;
-    if (e->last)
-        e->last->next = t;
-    else
-        e->first = t;
-    e->last = t;
-}
-
-static void remove_waiting(struct transfer *t)
-{
-    struct copy_engine *e = engine_of(t);
-    if (t->previous)
-        t->previous->next = t->next;
-    else
-        e->first = t->next;
-    if (t->next)
-        t->next->previous = t->previous;
-    else
-        e->last = t->previous;
 }
 
 /* Returns the waiting copy that the engine makes next, or NULL. */
@@ -210,12 +181,12 @@ static struct transfer *choose(const struct copy_engine *e)
 }
 
 /* Begins the engine's next copy, if there is one and it can run. */
-static void begin_next(const struct copy_engine *e, time_ns now)
+static void begin_next(struct copy_engine *e, time_ns now)
 {
     struct transfer *t = choose(e);
     if (!t || !can_begin(t))
         return;
-    remove_waiting(t);
+    LIST_REMOVE(e->first, e->last, t);
     begin(t, now);
 }
 
@@ -223,10 +194,13 @@ static void begin_next(const struct copy_engine *e, time_ns now)
 
 void copy_engine_request(struct transfer *t, time_ns now)
 {
-    if (!engine_of(t)->first && can_begin(t))
+    struct copy_engine *e = engine_of(t);
+    if (!e->first && can_begin(t)) {
         begin(t, now);
-    else
-        append_waiting(t);
+        return;
+    }
+    t->state = TRANSFER_WAITING;
+    LIST_APPEND(e->first, e->last, t);
 }
 
 void copy_engine_release(struct transfer *t, time_ns now)
@@ -236,12 +210,7 @@ void copy_engine_release(struct transfer *t, time_ns now)
     if (second)
         second->active = NULL;
     if (shares_a_link(t)) {
-        if (t->previous)
-            t->previous->next = t->next;
-        else
-            copies.active = t->next;
-        if (t->next)
-            t->next->previous = t->previous;
+        LIST_TAKE(copies.active, t);
         update_speeds(now);
     }
     begin_next(e, now);

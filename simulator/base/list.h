@@ -1,0 +1,37 @@
+/* Doubly linked lists of items with `next` and `previous`, which are NULL at the ends. Lists that
+ * begin with `first` and have no `last` are pushed to and taken from; others are appended to and
+ * removed from. Needs the lock. */
+#ifndef SIM_BASE_LIST_H
+#define SIM_BASE_LIST_H
+
+#define LIST_PUSH(first, item)          \
+    do {                                \
+        (item)->previous = NULL;        \
+        (item)->next = (first);         \
+        if (first)                      \
+            (first)->previous = (item); \
+        (first) = (item);               \
+    } while (0)
+
+#define LIST_TAKE(first, item)                                                   \
+    do {                                                                         \
+        *((item)->previous ? &(item)->previous->next : &(first)) = (item)->next; \
+        if ((item)->next)                                                        \
+            (item)->next->previous = (item)->previous;                           \
+    } while (0)
+
+#define LIST_APPEND(first, last, item)                 \
+    do {                                               \
+        (item)->previous = (last);                     \
+        (item)->next = NULL;                           \
+        *((last) ? &(last)->next : &(first)) = (item); \
+        (last) = (item);                               \
+    } while (0)
+
+#define LIST_REMOVE(first, last, item)                                           \
+    do {                                                                         \
+        *((item)->next ? &(item)->next->previous : &(last)) = (item)->previous;  \
+        *((item)->previous ? &(item)->previous->next : &(first)) = (item)->next; \
+    } while (0)
+
+#endif
