@@ -140,7 +140,6 @@ void journal_flush(bool look_up)
     journal.used = journal.site_count = 0;
 }
 
-/* Makes room for a line. */
 static void make_room(void)
 {
     if (journal.site_count) {

@@ -46,7 +46,6 @@ static void recycle(struct tree_node *n)
     accesses.recycled = n;
 }
 
-/* Returns empty trees. */
 static struct access_trees *trees_new(void)
 {
     struct access_trees *trees = accesses.recycled_trees;

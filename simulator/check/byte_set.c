@@ -85,14 +85,11 @@ struct trains {
     struct byte_train whole;
 };
 
-static struct trains trains_of(const struct byte_range *r)
+static void trains_of(const struct byte_range *r, struct trains *t)
 {
-    struct trains t = {.whole = {r->from, r->to - r->from, r->to - r->from, 1}, .count = 1};
-    if (r->set) {
-        t.all = r->set->trains;
-        t.count = r->set->count;
-    }
-    return t;
+    t->whole = (struct byte_train){r->from, r->to - r->from, r->to - r->from, 1};
+    t->all = r->set ? r->set->trains : &t->whole;
+    t->count = r->set ? r->set->count : 1;
 }
 
 /* Returns the index of the first run that ends after `from`, or the count if none does. */
@@ -136,11 +133,9 @@ static bool trains_meet(const struct byte_train *a, const struct byte_train *b)
 
 bool byte_ranges_meet(struct byte_range a, struct byte_range b)
 {
-    struct trains x = trains_of(&a), y = trains_of(&b);
-    if (!x.all)
-        x.all = &x.whole;
-    if (!y.all)
-        y.all = &y.whole;
+    struct trains x, y;
+    trains_of(&a, &x);
+    trains_of(&b, &y);
     for (size_t i = 0, j = 0; i < x.count && j < y.count;) {
         if (trains_meet(&x.all[i], &y.all[j]))
             return true;
@@ -155,12 +150,10 @@ bool byte_ranges_meet(struct byte_range a, struct byte_range b)
 /* Runs are maximal, so each must lie within one run of the other. */
 bool byte_range_covers(struct byte_range a, struct byte_range b)
 {
-    struct trains x = trains_of(&a), y = trains_of(&b);
+    struct trains x, y;
     size_t i = 0;
-    if (!x.all)
-        x.all = &x.whole;
-    if (!y.all)
-        y.all = &y.whole;
+    trains_of(&a, &x);
+    trains_of(&b, &y);
     if (a.from > b.from || a.to < b.to)
         return false;
     for (size_t j = 0; j < y.count && a.set; j++) {

@@ -39,7 +39,6 @@
 
 const struct checker_ipc *checker_ipc;
 
-/* A freed allocation. */
 struct freed {
     uint32_t id;
     const char *address;
@@ -48,15 +47,11 @@ struct freed {
 };
 
 /* Law: free number n, counted from 0, stands at freed[n % FREED_SIZE] until free n + FREED_SIZE
- * takes its position; so what was freed longer ago is called memory that is not allocated. The ring
- * takes 1,088 KiB, in pages that the system provides when they are first written. freed_find
- * searches it from the newest back, at most FREED_SIZE entries, and only where a report is likely:
- * for an address without an allocation, a graph's node older than what it uses, and the text of a
- * report. Needs the lock. */
+ * takes its position, so what was freed longer ago is called memory that is not allocated. The ring
+ * takes 1,088 KiB, and is searched only where a report is likely. Needs the lock. */
 static struct {
     struct freed freed[FREED_SIZE];
     uint64_t freed_count;
-    /* The id of the newest allocation. */
     uint32_t newest_allocation;
     /* The result of the current call's last search in a tree. It is kept so that a search allocates
      * no memory. */

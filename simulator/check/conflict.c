@@ -85,32 +85,27 @@ static void set(struct postponed *p, const struct postponed *found)
     p->conflict.ref.shadow = &p->shadow;
 }
 
-static void add(const struct postponed *found)
-{
-    for (struct postponed *p = postponed.first; p; p = p->next) {
-        if (!is_alike(p, found))
-            continue;
-        if (requires_all_of(&found->conflict, &p->conflict)) {
-            set(p, found);
-            return;
-        }
-        if (requires_all_of(&p->conflict, &found->conflict))
-            return;
-    }
-    struct postponed *p = os_allocate(sizeof *p);
-    set(p, found);
-    *postponed.end = p;
-    postponed.end = &p->next;
-    conflicts_postponed = true;
-}
-
 void conflict_postpone(const struct conflict *c)
 {
-    struct postponed found = {
+    const struct postponed found = {
         .conflict = *c,
         .shadow = {.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind},
     };
-    add(&found);
+    for (struct postponed *p = postponed.first; p; p = p->next) {
+        if (!is_alike(p, &found))
+            continue;
+        if (requires_all_of(c, &p->conflict)) {
+            set(p, &found);
+            return;
+        }
+        if (requires_all_of(&p->conflict, c))
+            return;
+    }
+    struct postponed *p = os_allocate(sizeof *p);
+    set(p, &found);
+    *postponed.end = p;
+    postponed.end = &p->next;
+    conflicts_postponed = true;
 }
 
 /* ---- judging ---- */

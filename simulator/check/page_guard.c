@@ -442,41 +442,25 @@ void page_guard_forget(const char *address, size_t bytes)
 
 /* ---- a touch ---- */
 
-/* For each reason: the kind of report, and what the earlier call did. */
+/* For each reason: the kind of report, what the earlier call did, and the sentence. */
 static const struct {
     enum hazard kind;
-    const char *done;
+    const char *done, *touches, *which, *end;
 } touches[] = {
-    [NOT_ALLOCATED] = {HAZARD_HOST_ACCESS_BEFORE_ALLOCATION, "allocated"},
-    [WRITTEN] = {HAZARD_HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE, "written"},
-    [READ] = {HAZARD_HOST_WRITE_NOT_ORDERED_AFTER_A_READ, "read"},
-    [FREED] = {HAZARD_HOST_ACCESS_AFTER_FREE, "freed"},
+    [NOT_ALLOCATED] = {HAZARD_HOST_ACCESS_BEFORE_ALLOCATION, "allocated", "touches",
+                       ", and has not waited for", ", which allocates it"},
+    [WRITTEN] = {HAZARD_HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE, "written", "touches", " while",
+                 " may still be writing it"},
+    [READ] = {HAZARD_HOST_WRITE_NOT_ORDERED_AFTER_A_READ, "read", "writes to", " while",
+              " may still be reading it"},
+    [FREED] = {HAZARD_HOST_ACCESS_AFTER_FREE, "freed", "touches", ", which", " has freed"},
 };
 
 static void describe_touch(const struct protection *p)
 {
-    struct phrase stream = report_stream(&p->origin);
-    uint32_t id = p->allocation.id;
-    const char *call = p->origin.call;
-    switch (p->reason) {
-    case NOT_ALLOCATED:
-        report_text(
-            "The host touches allocation %u, and has not waited for %s (%s), which allocates it.",
-            id, call, stream.text);
-        break;
-    case WRITTEN:
-        report_text("The host touches allocation %u while %s (%s) may still be writing it.", id,
-                    call, stream.text);
-        break;
-    case READ:
-        report_text("The host writes to allocation %u while %s (%s) may still be reading it.", id,
-                    call, stream.text);
-        break;
-    case FREED:
-        report_text("The host touches allocation %u, which %s (%s) has freed.", id, call,
-                    stream.text);
-        break;
-    }
+    report_text("The host %s allocation %u%s %s (%s)%s.", touches[p->reason].touches,
+                p->allocation.id, touches[p->reason].which, p->origin.call,
+                report_stream(&p->origin).text, touches[p->reason].end);
 }
 
 static void hazard_touch(const struct protection *p, const void *address, void *site)

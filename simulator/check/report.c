@@ -766,26 +766,19 @@ static void missing_graph_edge(const struct origin *earlier, const struct origin
 /* Says what is wrong with a wait in the program. */
 static void describe_wait(const struct faulty_wait *wait)
 {
-    switch (wait->fault) {
-    case EVENT_WAIT_UNKNOWN: return;
-    case EVENT_WAIT_NOT_RECORDED:
-        append("\n             The event had not been recorded: the wait waits for nothing");
-        break;
-    case EVENT_WAIT_BEFORE_RECORD:
-        append("\n             The wait came before the record: it waits for nothing");
-        break;
-    case EVENT_WAIT_RECORD_TOO_EARLY:
-        append("\n             The event was recorded too early");
-        break;
-    case EVENT_WAIT_BEFORE_NEW_RECORD:
-        append("\n             The wait came before the newest record: it waits for an older one");
-        break;
-    case EVENT_WAIT_RECORDED_AGAIN:
-        append("\n             The event was recorded again, in %s, before the wait: it waits for "
-               "that record alone",
+    static const char *const words[] = {
+        [EVENT_WAIT_NOT_RECORDED] = "The event had not been recorded: the wait waits for nothing",
+        [EVENT_WAIT_BEFORE_RECORD] = "The wait came before the record: it waits for nothing",
+        [EVENT_WAIT_RECORD_TOO_EARLY] = "The event was recorded too early",
+        [EVENT_WAIT_BEFORE_NEW_RECORD] =
+            "The wait came before the newest record: it waits for an older one",
+        [EVENT_WAIT_RECORDED_AGAIN] = "The event was recorded again, in "};
+    if (wait->fault == EVENT_WAIT_UNKNOWN)
+        return;
+    append("\n             %s", words[wait->fault]);
+    if (wait->fault == EVENT_WAIT_RECORDED_AGAIN)
+        append("%s, before the wait: it waits for that record alone",
                with_variable(stream_name(&wait->recorded_by), &wait->recorded_by).text);
-        break;
-    }
     append(" (cudaStreamWaitEvent at %s).",
            text_of((struct call_place){"cudaStreamWaitEvent", wait->site}));
 }

@@ -119,22 +119,17 @@ void uniform_fill(struct uniform_pages *u, char *storage, size_t offset, size_t 
     write_settled(u, storage, end * LARGE, last - end * LARGE, value);
 }
 
-static void add_settled(struct uniform_pages *u, char *storage, size_t offset, size_t bytes,
-                        int value)
-{
-    uniform_settle(u, storage, offset, bytes);
-    add_to_ints(storage + offset, value, bytes);
-}
-
 void uniform_add(struct uniform_pages *u, char *storage, size_t offset, size_t bytes, int value)
 {
     NEEDS_LOCK();
     for (size_t at = offset, last = offset + bytes, next; at < last; at = next) {
         next = at / LARGE * LARGE + LARGE;
-        if (at % LARGE == 0 && next <= last && is_noted(u, at / LARGE))
+        if (at % LARGE == 0 && next <= last && is_noted(u, at / LARGE)) {
             u->values[at / LARGE] = (int)((unsigned)u->values[at / LARGE] + (unsigned)value);
-        else
-            add_settled(u, storage, at, (next < last ? next : last) - at, value);
+            continue;
+        }
+        settle_page(u, storage, at / LARGE);
+        add_to_ints(storage + at, value, (next < last ? next : last) - at);
     }
 }
 

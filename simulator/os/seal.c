@@ -134,88 +134,64 @@ const char *seal_path(const char *format, ...)
 
 /* ---- the filter ---- */
 
-/* Calls that are always refused, and what the message says about them. */
-static const struct {
-    long number;
+/* Calls, and what the message says about them. */
+struct calls {
     const char *words;
-} closed[] = {
-    {SYS_execveat, "starts another program"},
-    {SYS_renameat2, "renames a file"},
-    {SYS_linkat, "makes a link"},
-    {SYS_symlinkat, "makes a link"},
-    {SYS_unlinkat, "removes a file"},
-    {SYS_mkdirat, "makes a folder"},
-    {SYS_mknodat, "makes a device or a pipe in a folder"},
-    {SYS_truncate, "changes a file"},
-    {SYS_fchmod, "changes who may use a file"},
-    {SYS_fchmodat, "changes who may use a file"},
-    {SYS_fchown, "changes who may use a file"},
-    {SYS_fchownat, "changes who may use a file"},
-    {SYS_utimensat, "changes a file"},
-    {SYS_ptrace, "looks into another process"},
-    {SYS_process_vm_readv, "looks into another process"},
-    {SYS_process_vm_writev, "writes into another process"},
-    {SYS_pidfd_getfd, "takes a descriptor of another process"},
-    {SYS_pidfd_send_signal, "signals another process"},
-    {SYS_mount, "changes what is mounted"},
-    {SYS_umount2, "changes what is mounted"},
-    {SYS_pivot_root, "changes what is mounted"},
-    {SYS_chroot, "changes what is mounted"},
-    {SYS_unshare, "makes a namespace"},
-    {SYS_setns, "enters a namespace"},
-    {SYS_bpf, "loads code into Linux"},
-    {SYS_init_module, "loads code into Linux"},
-    {SYS_finit_module, "loads code into Linux"},
-    {SYS_perf_event_open, "measures other processes"},
-    {SYS_userfaultfd, "handles page faults by itself"},
-    {SYS_io_uring_setup, "makes system calls through a ring"},
-    {SYS_keyctl, "uses the keys of Linux"},
-    {SYS_add_key, "uses the keys of Linux"},
-    {SYS_shmget, "leaves memory behind"},
-    {SYS_shmat, "puts other memory in the place of its own"},
-    {SYS_remap_file_pages, "puts other memory in the place of its own"},
-    {SYS_process_madvise, "changes the simulated device"},
-    {SYS_msgget, "leaves a queue behind"},
-    {SYS_semget, "leaves a semaphore behind"},
-    {SYS_mq_open, "leaves a queue behind"},
+    /* Ends with a 0. */
+    long numbers[8];
+};
+
+/* Calls that are always refused. */
+static const struct calls closed[] = {
+    {"starts another program", {SYS_execveat}},
+    {"renames a file", {SYS_renameat2}},
+    {"makes a link", {SYS_linkat, SYS_symlinkat}},
+    {"removes a file", {SYS_unlinkat}},
+    {"makes a folder", {SYS_mkdirat}},
+    {"makes a device or a pipe in a folder", {SYS_mknodat}},
+    {"changes a file", {SYS_truncate, SYS_utimensat}},
+    {"changes who may use a file", {SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat}},
+    {"looks into another process", {SYS_ptrace, SYS_process_vm_readv}},
+    {"writes into another process", {SYS_process_vm_writev}},
+    {"takes a descriptor of another process", {SYS_pidfd_getfd}},
+    {"signals another process", {SYS_pidfd_send_signal}},
+    {"changes what is mounted", {SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot}},
+    {"makes a namespace", {SYS_unshare}},
+    {"enters a namespace", {SYS_setns}},
+    {"loads code into Linux", {SYS_bpf, SYS_init_module, SYS_finit_module}},
+    {"measures other processes", {SYS_perf_event_open}},
+    {"handles page faults by itself", {SYS_userfaultfd}},
+    {"makes system calls through a ring", {SYS_io_uring_setup}},
+    {"uses the keys of Linux", {SYS_keyctl, SYS_add_key}},
+    {"leaves memory behind", {SYS_shmget}},
+    {"puts other memory in the place of its own", {SYS_shmat, SYS_remap_file_pages}},
+    {"changes the simulated device", {SYS_process_madvise}},
+    {"leaves a queue behind", {SYS_msgget, SYS_mq_open}},
+    {"leaves a semaphore behind", {SYS_semget}},
 #ifdef SYS_rename
-    {SYS_creat, "opens a file for writing"},
-    {SYS_rename, "renames a file"},
-    {SYS_renameat, "renames a file"},
-    {SYS_link, "makes a link"},
-    {SYS_symlink, "makes a link"},
-    {SYS_unlink, "removes a file"},
-    {SYS_rmdir, "removes a folder"},
-    {SYS_mkdir, "makes a folder"},
-    {SYS_mknod, "makes a device or a pipe in a folder"},
-    {SYS_chmod, "changes who may use a file"},
-    {SYS_chown, "changes who may use a file"},
-    {SYS_lchown, "changes who may use a file"},
-    {SYS_utime, "changes a file"},
-    {SYS_utimes, "changes a file"},
-    {SYS_futimesat, "changes a file"},
-    {SYS_open, "opens a file for writing"}, /* glibc uses openat */
+    {"opens a file for writing", {SYS_creat, SYS_open}},
+    {"renames a file", {SYS_rename, SYS_renameat}},
+    {"makes a link", {SYS_link, SYS_symlink}},
+    {"removes a file", {SYS_unlink}},
+    {"removes a folder", {SYS_rmdir}},
+    {"makes a folder", {SYS_mkdir}},
+    {"makes a device or a pipe in a folder", {SYS_mknod}},
+    {"changes who may use a file", {SYS_chmod, SYS_chown, SYS_lchown}},
+    {"changes a file", {SYS_utime, SYS_utimes, SYS_futimesat}},
 #endif
 };
 
 /* Calls that are refused in some uses, by the rules below. */
-static const struct {
-    long number;
-    const char *words;
-} limited[] = {
-    {SYS_openat, "opens a file for writing"},
-    {SYS_execve, "starts another program"},
-    {SYS_mmap, "makes memory executable, or changes the simulated device"},
-    {SYS_mprotect, "makes memory executable, or changes the simulated device"},
-    {SYS_pkey_mprotect, "makes memory executable, or changes the simulated device"},
-    {SYS_mremap, "changes the simulated device"},
-    {SYS_munmap, "changes the simulated device"},
-    {SYS_madvise, "changes the simulated device"},
-    {SYS_clone, "makes a namespace"},
-    {SYS_kill, "signals a group of processes"},
-    {SYS_socket, "opens a connection to a network"},
-    {SYS_prctl, "filters system calls"},
-    {SYS_seccomp, "filters system calls"},
+static const struct calls limited[] = {
+    {"opens a file for writing", {SYS_openat}},
+    {"starts another program", {SYS_execve}},
+    {"makes memory executable, or changes the simulated device",
+     {SYS_mmap, SYS_mprotect, SYS_pkey_mprotect}},
+    {"changes the simulated device", {SYS_mremap, SYS_munmap, SYS_madvise}},
+    {"makes a namespace", {SYS_clone}},
+    {"signals a group of processes", {SYS_kill}},
+    {"opens a connection to a network", {SYS_socket}},
+    {"filters system calls", {SYS_prctl, SYS_seccomp}},
 };
 
 #if defined __x86_64__
@@ -508,10 +484,11 @@ static void install_filter(bool exec)
     add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     refuse(&f);
 #endif
-    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
-        if_equal(&f, (uint32_t)closed[i].number);
-        refuse(&f);
-    }
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        for (const long *number = closed[i].numbers; *number; number++) {
+            if_equal(&f, (uint32_t)*number);
+            refuse(&f);
+        }
     unknown(&f, SYS_clone3);
     unknown(&f, SYS_openat2);
     add_memory_rules(&f, exec);
@@ -548,18 +525,24 @@ static void start_again(const ucontext_t *context)
     execve(seal_path("%s", self), arguments, seal.environment);
 }
 
+static const char *words_for(const struct calls *all, size_t count, long number,
+                             const char *otherwise)
+{
+    for (size_t i = 0; i < count; i++)
+        for (const long *one = all[i].numbers; *one; one++)
+            if (*one == number)
+                return all[i].words;
+    return otherwise;
+}
+
 static void on_refused(int signo, siginfo_t *information, void *context)
 {
     const char *words = "makes a system call that no lesson needs";
     (void)signo;
     if (information->si_syscall == SYS_execve && seal.environment)
         start_again(context);
-    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
-        if (closed[i].number == information->si_syscall)
-            words = closed[i].words;
-    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
-        if (limited[i].number == information->si_syscall)
-            words = limited[i].words;
+    words = words_for(closed, sizeof closed / sizeof *closed, information->si_syscall, words);
+    words = words_for(limited, sizeof limited / sizeof *limited, information->si_syscall, words);
     uintptr_t from = (uintptr_t)information->si_call_addr;
     if (from >= seal.code && from <= seal.code_end)
         words = "makes a system call by itself";

@@ -84,11 +84,10 @@ static void wait_in_turn(void)
 }
 
 /* Waits for the mutex. A call holds it for only 0.1 us, so a thread that is woken at its release
- * finds it taken again, and the sleeping and waking cost several times as much as the calls (make
- * scale: with 40 threads a pair took 0.9 us with the mutex alone, and takes 0.15 us now). So at
- * first no thread is woken. One thread looks again after a while, and then after twice as long. If
- * that fails, the thread claims the mutex and waits for at most one more call. A signal handler
- * that interrupts this function has no turn of its own. */
+ * finds it taken again, and sleeping and waking cost several times as much as the calls. So at
+ * first no thread is woken: one looks again after a while, and then after twice as long. If that
+ * fails, the thread claims the mutex and waits for at most one more call. A signal handler that
+ * interrupts this function has no turn of its own. */
 static void wait_in_line(void)
 {
     int cancels;

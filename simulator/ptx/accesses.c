@@ -131,12 +131,22 @@ static bool is_store(const struct instruction *i)
     return i->run == run_store || i->run == run_store_volatile || i->run == run_surface_store;
 }
 
-/* Notes what a thread does with bytes without a value. */
-static void note_values(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
+/* May the window have bytes without a value, or a register of the frame a copy of such? */
+static INLINE bool has_values(const struct warp *w, const struct window *win)
+{
+    return win->pieces || win->carried.bits || w->frame->carried;
+}
+
+/* Notes what a thread does to device memory, and with bytes without a value. */
+static void note_thread(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
                         uint64_t address, size_t bytes, enum access_kind kind)
 {
     uint64_t at[WARP_SIZE];
     at[l] = address;
+    if (w->launch->is_noted)
+        device_note(w, i, 1u << l, win, at, bytes, kind);
+    if (!has_values(w, win))
+        return;
     if (kind == ACCESS_WRITE && is_store(i))
         values_stored(w, i, 1u << l, win, at);
     else if (kind == ACCESS_READ && is_load(i))
@@ -145,21 +155,6 @@ static void note_values(struct warp *w, const struct instruction *i, unsigned l,
         values_changed(w, i, 1u << l, win, at);
     else if (kind == ACCESS_READ)
         values_read(w, i, 1u << l, win, at, bytes);
-}
-
-/* Notes what a thread does to device memory. */
-static void note_thread(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
-                        uint64_t address, size_t bytes, enum access_kind kind)
-{
-    uint64_t at[WARP_SIZE];
-    at[l] = address;
-    device_note(w, i, 1u << l, win, at, bytes, kind);
-}
-
-/* May the window have bytes without a value, or a register of the frame a copy of such? */
-static INLINE bool has_values(const struct warp *w, const struct window *win)
-{
-    return win->pieces || win->carried.bits || w->frame->carried;
 }
 
 /* Does the thread store what another block has written there already? */
@@ -195,10 +190,8 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
     if (!is_in(win, address, bytes)
         && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
         return NULL;
-    if (w->launch->is_noted)
+    if (w->launch->is_noted || has_values(w, win))
         note_thread(w, i, l, win, address, bytes, kind);
-    if (has_values(w, win))
-        note_values(w, i, l, win, address, bytes, kind);
     if (w->frame->tainted && kind == ACCESS_WRITE && is_store(i))
         values_tainted_stored(w, i, 1u << l);
     if (kind != ACCESS_READ)
@@ -301,7 +294,6 @@ static INLINE bool are_rows_u32(const lane_u32 *r, unsigned columns, uint32_t st
     ARE_ROWS(uint32_t, eight, r, columns, stride)
 }
 
-/* A register with addresses. */
 struct address_register {
     const char *at;
     bool is_narrow;

@@ -354,7 +354,6 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 /* ---- others ---- */
 
-/* isspacep.global and so on. */
 void run_isspacep(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const lane_u64 *a = (const lane_u64 *)(w->registers + i->r[1]);

@@ -480,11 +480,10 @@ static void read_statement(struct decoder *d)
 
 /* ---- labels ---- */
 
-static void add_label(struct decoder *d, struct word name)
+static void add_label(struct decoder *d, struct word name, size_t index, unsigned scope)
 {
     *OS_ADD(d->labels, d->label_count) =
-        (struct label){.name = name, .index = (uint32_t)d->code->count, .scope = d->scope};
-    d->run++;
+        (struct label){.name = name, .index = (uint32_t)index, .scope = scope};
 }
 
 /* When a scope ends, its labels are known only to the instructions in it. */
@@ -612,13 +611,13 @@ static void read_label(struct decoder *d, struct word name)
     scan(&d->s);
     if (word_is(d->s.word, ".branchtargets")) {
         /* A table's label is a constant, by which brx finds the table. */
-        *OS_ADD(d->labels, d->label_count) =
-            (struct label){.name = name, .index = (uint32_t)d->code->table_count, .scope = 64};
+        add_label(d, name, d->code->table_count, 64);
         read_table(d);
     } else if (word_among(d->s.word, ".callprototype .calltargets")) {
         scan_statement(&d->s);
     } else {
-        add_label(d, name);
+        add_label(d, name, d->code->count, d->scope);
+        d->run++;
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include "ptx/decode.h"
 
-/* The other modifiers. */
 struct modifiers {
     struct word types[3];
     size_t type_count;

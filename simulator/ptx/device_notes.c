@@ -148,7 +148,6 @@ static bool is_ordered(const struct record *earlier, const struct record *me)
 
 /* ---- what is found ---- */
 
-/* An access of a warp. */
 struct access {
     struct warp *w;
     const struct instruction *i;

@@ -3,9 +3,9 @@
  *
  * A record is the time, the number of the instruction in the kernel, whether it synchronizes by
  * itself, whether several threads wrote the same, whether it is a value that comes from what nobody
- * wrote, and the thread's number in the block. Records
- * from before the block's last barrier mean nothing any more, but for what they say of writing:
- * records from before the block's beginning are another block's.
+ * wrote, and the thread's number in the block. Records from before the block's last barrier mean
+ * nothing any more, but for what they say of writing: those from before the block's beginning are
+ * another block's.
  *
  * Invariant: of the threads that have read a granule since the last barrier, `first` has one, and
  * `last` has another, if there are two. */

@@ -62,7 +62,6 @@ void misuse_at_barrier(struct block *b, unsigned barrier)
         b->last_passed = place_of(last_warp, last);
 }
 
-/* Returns whether any instruction from `from` to `to` has an effect. */
 static bool has_effect(const struct code *code, uint32_t from, uint32_t to)
 {
     for (uint32_t n = from; n < to; n++) {

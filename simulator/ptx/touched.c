@@ -60,6 +60,14 @@ static bool keep(uint64_t *bits, size_t bytes)
     return has_room;
 }
 
+static void set_empty(struct touched *t)
+{
+    for (size_t k = t->first / UNIT / 64; k <= t->last / UNIT / 64; k++)
+        t->units[k] = 0;
+    t->first = SIZE_MAX;
+    t->last = 0;
+}
+
 void touched_begin(const struct window *win, struct touched *t)
 {
     const size_t bytes = bits_bytes(win);
@@ -79,20 +87,12 @@ void touched_add_units(struct touched *t, size_t first, size_t last)
         t->units[k] |= bits_in(k, first, last + 1);
 }
 
-static void clear(struct touched *t)
-{
-    EACH_UNIT(n, t, memset(t->bits + n, 0, UNIT * sizeof *t->bits);)
-    for (size_t k = t->first / UNIT / 64; k <= t->last / UNIT / 64; k++)
-        t->units[k] = 0;
-    t->first = SIZE_MAX;
-    t->last = 0;
-}
-
 void touched_end(const struct window *win, struct touched *t)
 {
     const size_t bytes = bits_bytes(win);
     if (t->bits && bytes >= KEPT_LEAST) {
-        clear(t);
+        EACH_UNIT(n, t, memset(t->bits + n, 0, UNIT * sizeof *t->bits);)
+        set_empty(t);
         if (keep(t->bits, bytes))
             t->bits = NULL;
     }
@@ -122,12 +122,9 @@ HOT void touched_move(const struct window *win, struct touched *to, struct touch
             to->bits[m] |= from->bits[m];
             from->bits[m] = 0;
         })
-    for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++) {
+    for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++)
         to->units[k] |= from->units[k];
-        from->units[k] = 0;
-    }
-    from->first = SIZE_MAX;
-    from->last = 0;
+    set_empty(from);
 }
 
 HOT bool touched_meet(const struct touched *x, const struct touched *y)
