@@ -63,8 +63,7 @@ void checker_unmapped(const struct mapping *m);
 /* Called when a kernel has freed memory that a kernel had allocated. Nothing is judged. */
 void checker_variable_freed(struct shadow *s);
 /* Called when a pointer cannot be freed. Reports it if it was freed before, but by the end of its
- * device: then it returns false. `s` NULL: by cudaFree.
- * `note` tells how a device reacts. */
+ * device: then it returns false. `s` NULL: by cudaFree. `note` tells how a device reacts. */
 bool checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
 #define FREE_REFUSED_NOTE                                                              \
@@ -74,8 +73,8 @@ bool checker_freed_unallocated(const struct call *call, const void *address, con
 bool checker_was_freed(const void *address);
 /* Judges postponed conflicts (check/conflict.h). Called if conflicts_postponed is set. */
 void checker_judge_postponed(void);
-/* Called when the pool of [from, to) is destroyed. Returns whether the host has waited for all
- * frees there. */
+/* Called when the pool of [from, to) is destroyed. Says so once if the host has not waited for a
+ * free there. */
 void checker_pool_destroyed(const struct call *call, const char *from, const char *to);
 /* Called when the program ends with this allocation live. */
 void checker_leaked(struct shadow_ref ref);

@@ -88,9 +88,7 @@ static void found_race(struct block *b, struct window *win, size_t byte, enum ac
     found->block_race.byte = byte;
     found->block_race.places[0].write = kinds[0] != ACCESS_READ;
     found->block_race.places[1].write = kinds[1] != ACCESS_READ;
-    found->block_race.places[1].block[0] = b->x;
-    found->block_race.places[1].block[1] = b->y;
-    found->block_race.places[1].block[2] = b->z;
+    memcpy(found->block_race.places[1].block, b->at, sizeof b->at);
     if (grid_find(launch, launch->next_block - 1, &watch)) {
         watch.place.write = kinds[1] != ACCESS_READ;
         found->block_race.places[1] = watch.place;

@@ -49,7 +49,7 @@ static void set_block(const struct launch_shape *s, uint64_t block, uint32_t to[
 struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct instruction *i)
 {
     const uint32_t pc = w->group_count ? w->groups[0].pc : 0;
-    struct launch_fault f = {.block = {w->block->x, w->block->y, w->block->z},
+    struct launch_fault f = {.block = {w->block->at[0], w->block->at[1], w->block->at[2]},
                              .code = w->frame ? w->frame->code : NULL,
                              .instruction = i        ? (w->whole ? w->whole : i)
                                           : w->frame ? &w->frame->code->all[pc]
@@ -170,11 +170,7 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->number = number;
     b->released = b->acquired = false;
     b->launch = launch;
-    uint32_t at[3];
-    set_block(s, number, at);
-    b->x = at[0];
-    b->y = at[1];
-    b->z = at[2];
+    set_block(s, number, b->at);
     b->alive = launch->threads_of_block;
     b->warp_count = launch->warps_of_block;
     b->has_lines = lines_begin(b);

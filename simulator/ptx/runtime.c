@@ -117,14 +117,12 @@ void run_assertion(struct warp *w, const struct instruction *i, uint32_t lanes)
         const char *text[4];
         for (size_t n = 0; n < 4; n++)
             text[n] = n == 2 ? "" : bytes_of(w, l, argument(w, site, l, n), 1);
-        const struct block *b = w->block;
-        uint32_t x = w->launch->shape->block.x, y = w->launch->shape->block.y;
-        uint32_t thread = w->index * WARP_SIZE + l;
+        const struct launch_fault at = warp_place(w, l, i);
         if (text[0] && text[1] && text[3])
             fprintf(stderr,
                     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                    text[1], (unsigned)argument(w, site, l, 2), text[3], b->x, b->y, b->z,
-                    thread % x, thread / x % y, thread / x / y, text[0]);
+                    text[1], (unsigned)argument(w, site, l, 2), text[3], at.block[0], at.block[1],
+                    at.block[2], at.thread[0], at.thread[1], at.thread[2], text[0]);
     }
     warp_fault(w, (unsigned)__builtin_ctz(lanes), FAULT_ASSERTION, 0, 0, false);
 }

@@ -157,9 +157,9 @@ uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsign
     case 3: return s->block.x;
     case 4: return s->block.y;
     case 5: return s->block.z;
-    case 6: return b->x;
-    case 7: return b->y;
-    case 8: return b->z;
+    case 6:
+    case 7:
+    case 8: return b->at[id - 6];
     case 9: return s->grid.x;
     case 10: return s->grid.y;
     case 11: return s->grid.z;

@@ -100,7 +100,7 @@ struct block {
     struct launch *launch;
     struct warp *warps;
     unsigned warp_count, alive;
-    uint32_t x, y, z;
+    uint32_t at[3];
     uint64_t number;
     /* The values of its code's sequences (ptx/sequences.c), and whether its warps use them and not
      * the registers. */
