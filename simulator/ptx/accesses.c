@@ -1306,17 +1306,6 @@ static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-void run_close_group(struct warp *w, const struct instruction *i, uint32_t lanes)
-{
-    (void)i;
-    shared_close_group(w, lanes);
-}
-
-void run_wait_copies(struct warp *w, const struct instruction *i, uint32_t lanes)
-{
-    shared_wait_copies(w, lanes, i->target);
-}
-
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->whole = i;

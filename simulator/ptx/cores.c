@@ -113,11 +113,13 @@ static bool commutes(const struct instruction *i, const struct instruction *befo
 static bool is_plain(instruction_run *run)
 {
     static instruction_run *const others[] = {
-        run_modified,       run_move,       run_pack,        run_unpack,      run_frame_address,
-        run_compare_and,    run_compare_or, run_compare_xor, run_convert,     run_isspacep,
-        run_shuffle,        run_vote,       run_match,       run_active_mask, run_together,
-        run_elect,          run_reduce,     run_trap,        run_matrix_load, run_matrix_store,
-        run_matrix_multiply};
+        run_load,         run_store,         run_load_parameter, run_copy,       run_close_group,
+        run_wait_copies,  run_fence,         run_assertion,      run_texture,    run_gather,
+        run_surface_load, run_surface_store, run_modified,       run_move,       run_pack,
+        run_unpack,       run_frame_address, run_compare_and,    run_compare_or, run_compare_xor,
+        run_convert,      run_isspacep,      run_shuffle,        run_vote,       run_match,
+        run_active_mask,  run_together,      run_elect,          run_reduce,     run_trap,
+        run_matrix_load,  run_matrix_store,  run_matrix_multiply};
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (others[n] == run)
             return true;
@@ -137,18 +139,13 @@ static bool is_independent(const struct code *c, const struct instruction *i,
         return c->calls[i->target].code != NULL;
     if (i->kind != INSTRUCTION_PLAIN && i->kind != INSTRUCTION_TOGETHER)
         return true;
-    if (i->run == run_load || i->run == run_store || i->run == run_load_parameter
-        || i->run == run_copy || i->run == run_close_group || i->run == run_wait_copies
-        || i->run == run_fence || i->run == run_assertion || i->run == run_texture
-        || i->run == run_gather || i->run == run_surface_load || i->run == run_surface_store)
+    if (is_plain(i->run))
         return true;
     if (i->run == run_load_volatile || i->run == run_store_volatile)
         return is_shared || i->space == SPACE_LOCAL;
-    if (i->run != run_atomic)
-        return is_plain(i->run);
-    if (is_shared)
+    if (i->run == run_atomic && is_shared)
         return true;
-    if (!commutes(i, *atomic))
+    if (i->run != run_atomic || !commutes(i, *atomic))
         return false;
     *atomic = i;
     return true;

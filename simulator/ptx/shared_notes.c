@@ -248,9 +248,10 @@ void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint
     memset(n->in_flight + from, true, count * sizeof *n->in_flight);
 }
 
-void shared_close_group(struct warp *w, uint32_t lanes)
+void run_close_group(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
+    (void)i;
     FOR_LANES (l, n ? lanes : 0)
         n->groups[w->index * WARP_SIZE + l]++;
 }
@@ -268,7 +269,8 @@ static void land(struct shared_notes *n, const struct flight *f)
     n->flight_count--;
 }
 
-void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left)
+/* The threads have waited for all but the last `target` groups, or for ALL_COPIES. */
+void run_wait_copies(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
     struct flights *f = n ? &n->flights[w->index] : NULL;
@@ -279,7 +281,7 @@ void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left)
     for (size_t k = 0; k < f->count; k++) {
         const unsigned thread = f->all[k].record & THREAD;
         if (lane_is_in(lanes, thread % WARP_SIZE)
-            && (left == ALL_COPIES || f->all[k].group + left < n->groups[thread]))
+            && (i->target == ALL_COPIES || f->all[k].group + i->target < n->groups[thread]))
             land(n, &f->all[k]);
         else
             f->all[kept++] = f->all[k];

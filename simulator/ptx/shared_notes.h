@@ -37,14 +37,11 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
 bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
                       size_t bytes, enum access_kind kind);
 
-/* A cp.async of thread l has requested a copy to these bytes; threads have closed their group of
- * copies; or threads have waited for all but the last `left` groups, or for ALL_COPIES. A copy that
- * no one has waited for races with each access. */
+/* A cp.async of thread l has requested a copy to these bytes. Until run_wait_copies, which waits
+ * for all but some groups of copies or for ALL_COPIES, it races with each access. */
 #define ALL_COPIES UINT32_MAX
 void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
                    size_t bytes);
-void shared_close_group(struct warp *w, uint32_t lanes);
-void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left);
 /* The mbarrier counts the copies of thread l so far; and a thread has waited for the mbarrier. */
 void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier);
 void shared_land_copies(struct block *b, uint64_t barrier);
