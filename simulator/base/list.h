@@ -13,11 +13,15 @@
         (first) = (item);               \
     } while (0)
 
-#define LIST_TAKE(first, item)                                                   \
-    do {                                                                         \
-        *((item)->previous ? &(item)->previous->next : &(first)) = (item)->next; \
-        if ((item)->next)                                                        \
-            (item)->next->previous = (item)->previous;                           \
+/* A processor guesses which way is taken faster than it computes where to write. */
+#define LIST_TAKE(first, item)                         \
+    do {                                               \
+        if ((item)->previous)                          \
+            (item)->previous->next = (item)->next;     \
+        else                                           \
+            (first) = (item)->next;                    \
+        if ((item)->next)                              \
+            (item)->next->previous = (item)->previous; \
     } while (0)
 
 #define LIST_APPEND(first, last, item)                 \
@@ -28,10 +32,11 @@
         (last) = (item);                               \
     } while (0)
 
-#define LIST_REMOVE(first, last, item)                                           \
-    do {                                                                         \
-        *((item)->next ? &(item)->next->previous : &(last)) = (item)->previous;  \
-        *((item)->previous ? &(item)->previous->next : &(first)) = (item)->next; \
+#define LIST_REMOVE(first, last, item) \
+    do {                               \
+        if (!(item)->next)             \
+            (last) = (item)->previous; \
+        LIST_TAKE(first, item);        \
     } while (0)
 
 #endif

@@ -1223,7 +1223,9 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
     NEEDS_LOCK();
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    checker_variable_freed(ref.shadow);
+    if (ref.shadow->accesses)
+        access_tree_clear(ref.shadow);
+    written_end(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref, s, seq);
 }
