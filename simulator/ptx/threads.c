@@ -239,10 +239,11 @@ void warp_free_frame(struct frame *f)
  * instruction. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
-    const bool all = taken == w->groups[0].lanes;
-    if (!all)
+    if (taken != w->groups[0].lanes) {
         split(w, taken, target);
-    w->groups[0].pc = all ? target : w->groups[0].pc + 1;
+        target = w->groups[0].pc + 1;
+    }
+    w->groups[0].pc = target;
 }
 
 /* brx.idx: each thread has an index into the table. */
