@@ -145,6 +145,9 @@ refused() {
     assert_output --partial "$1"
 }
 
+# in_grader [ARGUMENT...]: the Python program on stdin, which imports the grader's modules
+in_grader() { PYTHONPATH=tests/grading:tests/grading/attacks python3 -SB - "$@"; }
+
 # Builds programs under a sanitizer: make_sanitized address,undefined simulator/tests/unit/flat...
 make_sanitized() {
     local kind=$1
@@ -168,6 +171,22 @@ grading_copy() {
     cp -a tests/{grading,build.mk} "$1/tests"
     cp -a tests/lessons/[0-9]*_* "$1/tests/lessons"
     copy_built "$1"
+}
+
+# in_copy KIND: makes such a copy, workbook or grading, in $copy, and goes there
+# shellcheck disable=SC2317  # the tests call it
+in_copy() {
+    copy=$BATS_TEST_TMPDIR/copy
+    "$1_copy" "$copy"
+    cd "$copy" || return 1
+}
+
+# in_copy KIND: makes such a copy, workbook or grading, in $copy, and goes there
+# shellcheck disable=SC2317  # the tests call it
+in_copy() {
+    copy=$BATS_TEST_TMPDIR/copy
+    "$1_copy" "$copy"
+    cd "$copy" || return 1
 }
 
 # copy_built FOLDER: what is built already, so that a make there compiles nothing again. A clone or
@@ -203,11 +222,10 @@ counted() {
 possible() { echo $(($(counted "$1" rules) - $(counted "$1" given))); }
 
 lessons() { make -s list; }
-first() {
-    local all
-    all=$(lessons)
-    echo "${all%%$'\n'*}"
-}
+# The lesson on which a test tries what is the same for each
+ROOMS=(tests/lessons/[0-9]*_*)
+# shellcheck disable=SC2034  # for the test
+FIRST=${ROOMS[0]##*/}
 
 # folder_for FILE MARK: where a file is checked, named after its folder and itself, into $folder
 folder_for() {
@@ -305,7 +323,7 @@ leashed() { exec setpriv --pdeathsig KILL "$@" 3>&- 4>&-; }
 # busy [COMMAND...] &: an endless loop that uses a processor, started by COMMAND
 busy() { leashed "$@" "$BASH" -c 'while :; do :; done'; }
 
-# within_reason COMMAND [ARGUMENT...]: waits until it succeeds; returns 1 after ten minutes
+# within_reason COMMAND [ARGUMENT...]: waits until it accepted; returns 1 after ten minutes
 within_reason() {
     local end=$((SECONDS + 600))
     until "$@"; do
@@ -313,6 +331,9 @@ within_reason() {
         sleep 0.05
     done
 }
+
+# wait_for FILE TEXT: what a process in the background prints
+wait_for() { within_reason grep -qsF "$2" "$1" || miss "It did not print: $2" "$(cat "$1")"; }
 
 # complain collects sentences; finish fails with all of them.
 complaints=()

@@ -9,7 +9,7 @@ setup_file() { know_compiler; }
 attacks() { python3 -SB tests/grading/attacks/attacks.py "$@"; }
 
 @test "some cheats, in the check alone" {
-    CHECK_SEAL=1 run python3 -SB - "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
+    CHECK_SEAL=1 run in_grader "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
         forge_by_descriptor/17 close_stderr/17 quiet_check/02 ending_function/02 system_call/08 \
         remap_settings/08 loader_list/08 loader_table/08 \
         <<'PYTHON'
@@ -17,7 +17,6 @@ import os
 import sys
 from pathlib import Path
 
-sys.path[:0] = ["tests/grading", "tests/grading/attacks"]
 from attacks import case, written
 from judge import judge
 from manifest import lessons
@@ -43,10 +42,9 @@ PYTHON
     local said files=(lessons/[0-9]*.c)
     # What solutions import is also held by tests/lessons.
     [ -z "${TEST_LONG:-}" ] || files+=(solutions/[0-9]*.c)
-    said=$(python3 -SB - "${files[@]}" <<'PYTHON'
+    said=$(in_grader "${files[@]}" <<'PYTHON'
 import sys
 from pathlib import Path
-sys.path.insert(0, "tests/grading")
 from compiler import compiled
 from manifest import manifest
 from place import plain
@@ -69,13 +67,12 @@ PYTHON
 as_said() {
     local secret=$BATS_TEST_TMPDIR/other.c
     echo 'int their_own_answer = their_other_answer;' >"$secret"
-    run python3 -SB - "$BATS_TEST_TMPDIR/mine.c" "$secret" 4<&0 <<'PYTHON'
+    run in_grader "$BATS_TEST_TMPDIR/mine.c" "$secret" 4<&0 <<'PYTHON'
 import ast
 import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, "tests/grading")
 from compiler import compiled
 from place import plain
 
@@ -211,21 +208,19 @@ FILES
 # starters are graded in grader.bats.
 # bats test_tags=long
 @test "no cheat earns a point, or all with most of a solution; two do what the book says" {
-    local name chosen=()
+    local chosen
     export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out SEED=1
-    for name in $(attacks names cheats); do [ "$name" = starter ] || chosen+=("$name"); done
+    mapfile -t chosen < <(attacks names cheats)
     [ "${#chosen[@]}" -gt 30 ] || miss "There are only these cheats: ${chosen[*]}"
     mkdir -p "$CLASS/ada"
     cp solutions/06_trim.c "$CLASS/ada" # which a cheat includes
     attacks hand-in "$CLASS" "${chosen[@]}" >"$BATS_TEST_TMPDIR/files"
-    run as_typed tests/grading/grade.sh class batch 0 1
-    assert_success
-    run python3 -SB - "$BATS_TEST_TMPDIR/files" "$OUT" <<'PYTHON'
+    accepted tests/grading/grade.sh class batch 0 1
+    run in_grader "$BATS_TEST_TMPDIR/files" "$OUT" <<'PYTHON'
 import json
 import sys
 from pathlib import Path
 
-sys.path[:0] = ["tests/grading", "tests/grading/attacks"]
 from attacks import case
 
 some = {}

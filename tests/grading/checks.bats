@@ -71,9 +71,7 @@ setup_file() { know_compiler; }
 }
 
 @test "what is not in a journal has nothing before it, nothing after it, and ends no part" {
-    run python3 -SB - <<'PYTHON'
-import sys
-sys.path.insert(0, "tests/grading")
+    run in_grader <<'PYTHON'
 from check import Journal
 lines = Journal({"n": n} for n in range(1, 6))
 two, four = lines[1], lines[3]
@@ -93,9 +91,7 @@ PYTHON
 }
 
 @test "points: a rule that the starter meets costs one when it is broken, and none when it waits" {
-    run python3 -SB - <<'PYTHON'
-import sys
-sys.path.insert(0, "tests/grading")
+    run in_grader <<'PYTHON'
 from judge import count_points
 for results in ("m m w w w w w", "m m w w w w w F", "m w W F", "f w W", "w w F"):
     names = {"m": "passed", "w": "skipped", "f": "failed"}
@@ -167,9 +163,8 @@ w w F = 0"
 }
 
 @test "a check in which a rule waits, and none is missed, does not pass" {
-    run python3 -SB - <<'PYTHON'
+    run in_grader <<'PYTHON'
 import sys
-sys.path.insert(0, "tests/grading")
 import judge
 from check import Waits
 
@@ -228,9 +223,7 @@ PYTHON
 
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
-    report=$(python3 -SB - <<'PYTHON'
-import sys
-sys.path.insert(0, "tests/grading")
+    report=$(in_grader <<'PYTHON'
 from report import wrapped
 lines = ["word " * 30, "  read       " + "ab " * 40, "x" * 120 + " end", "   12 | " + "y " * 60]
 print("\n".join(line for each in lines for line in wrapped("        " + each)))
@@ -251,15 +244,12 @@ PYTHON
     STEP=3 run bash tools/check.sh 22_capstone build/mutants/22_capstone/up_to_section_2.c
     assert_failure
     assert_line --partial "MISS  a program with little memory"
-    STEP=7 run bash tools/check.sh 22_capstone solutions/22_capstone.c
-    assert_equal "$status" 2
-    assert_output "STEP=7: the rules of 22_capstone have 1 to 6, the sections of its page."
-    STEP=2 run bash tools/check.sh 06_trim solutions/06_trim.c
-    assert_equal "$status" 2
-    assert_output "STEP=2: the rules of 06_trim have no section."
-    SEED=x run bash tools/check.sh 06_trim solutions/06_trim.c
-    assert_equal "$status" 2
-    assert_output "SEED=x: expected a whole number with at most nine digits."
+    refused "STEP=7: the rules of 22_capstone have 1 to 6, the sections of its page." \
+        STEP=7 bash tools/check.sh 22_capstone solutions/22_capstone.c
+    refused "STEP=2: the rules of 06_trim have no section." \
+        STEP=2 bash tools/check.sh 06_trim solutions/06_trim.c
+    refused "SEED=x: expected a whole number with at most nine digits." \
+        SEED=x bash tools/check.sh 06_trim solutions/06_trim.c
 }
 
 @test "a line that a program prints to find a mistake costs a sentence, and no point" {
@@ -301,31 +291,6 @@ PYTHON
     assert_output --partial "a threshold takes no memory from the device"
 }
 
-# bats test_tags=more
-@test "a program that prints the expected lines, and makes a few calls, earns no point" {
-    local some=(01_first_allocation 08_stream_order 16_ipc_pool)
-    # shellcheck disable=SC2207  # names
-    [ -z "${TEST_LONG:-}" ] || some=($(lessons))
-    run python3 -SB - "$BATS_TEST_TMPDIR/it.c" "${some[@]}" <<'PYTHON'
-import os
-import sys
-
-sys.path[:0] = ["tests/grading", "tests/grading/attacks"]
-from attacks import case, written
-from judge import judge
-
-file, *names = sys.argv[1:]
-for name in names:
-    written(case("print_and_call"), file, name)
-    os.environ["CHECK_FOLDER"] = f"build/check/prints-{name}"
-    found = judge(name, file)
-    if found["status"] != "graded" or found["points"]:
-        print(name, found)
-PYTHON
-    assert_success
-    assert_output ""
-}
-
 # bats test_tags=long
 @test "bats tests/lessons needs no make before it: a clone without build/ makes what it needs" {
     local clone=$BATS_TEST_TMPDIR/clone
@@ -335,75 +300,59 @@ PYTHON
     # To optimize the simulated device would be half of the work.
     printf '#!/bin/sh\nexec "%s" "$@" -O0\n' "$(type -P "${CC:-gcc}")" >compiler
     chmod +x compiler
-    run as_typed CC="$PWD/compiler" bats tests/lessons/06_trim tests/lessons/clinic/02_stash
-    assert_success
+    accepted CC="$PWD/compiler" bats tests/lessons/06_trim tests/lessons/clinic/02_stash
     refute_output --partial "# skip"
 }
 
 # bats test_tags=long
 @test "a lesson that make new-lesson has made passes these tests from the start" {
-    local copy=$BATS_TEST_TMPDIR/copy
-    workbook_copy "$copy"
-    mkdir "$copy/docs"
-    cp README.md "$copy"
-    cp docs/index.rst "$copy/docs"
-    cd "$copy" || return 1
+    in_copy workbook
+    mkdir docs
+    cp "$ROOT/README.md" .
+    cp "$ROOT/docs/index.rst" docs
     refused "give NAME=my_topic, in small letters, digits and underscores." \
         make new-lesson NAME=My-topic
     refused "there is a lesson of that name: lessons/05_cost.c" make new-lesson NAME=cost
     refused "has 25 characters. The name of a lesson has at most 24." \
         make new-lesson NAME=of_a_name_with_25_letters
     # "pool" is the end of a lesson's name, and still free.
-    run as_typed make new-lesson NAME=pool
-    assert_success
+    accepted make new-lesson NAME=pool
     rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
-    run as_typed make new-lesson NAME=my_topic
-    assert_success
+    accepted make new-lesson NAME=my_topic
     assert_line --partial "TEST_LONG=1 bats tests/{grading/checks,grading/mutants,book/solutions"
     assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
    23_my_topic"
     assert_file_contains README.md 'My topic'
     # The other lessons go, because they would only take time.
     rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_*
-    run as_typed make check-23
-    assert_failure
-    assert_line "        Happened: the calls and streams were [('launch_fill', 1)]."
-    run as_typed make check-23 FILE=solutions/23_my_topic.c
+    refused "        Happened: the calls and streams were [('launch_fill', 1)]." make check-23
+    accepted make check-23 FILE=solutions/23_my_topic.c
     assert_line "2 passed, 0 failed. Points: 2 of 2"
-    TEST_LONG=1 run as_typed bats tests/grading/checks.bats -f "every lesson has|prints.* earns no"
-    assert_success
-    assert_line --partial "1..2"
-    TEST_LONG=1 run as_typed bats tests/grading/mutants.bats -f "every mutant"
-    assert_success
-    TEST_LONG=1 run as_typed bats tests/book/solutions.bats -f "no size|every schedule|byte for"
-    assert_success
+    accepted bats tests/grading/checks.bats -f "every lesson has"
+    assert_line --partial "1..1"
+    TEST_LONG=1 accepted bats tests/grading/mutants.bats -f "every mutant"
+    TEST_LONG=1 accepted bats tests/book/solutions.bats -f "no size|every schedule|byte for"
 }
 
 # bats test_tags=long
 @test "bats judges a room, a file of one's own too, and names what rules.bats and check.py lack" {
     local room=tests/lessons/06_trim
     grading_copy "$BATS_TEST_TMPDIR/copy"
-    run as_typed bats "$room"
-    assert_success
+    fails() { # fails WORDS COMMAND...: Bats prints them behind a "#"
+        run as_typed "${@:2}"
+        assert_failure
+        assert_line --regexp "^# .*$1"
+    }
+    accepted bats "$room"
     cd "$BATS_TEST_TMPDIR"
     cp "$ROOT/lessons/06_trim.c" mine.c
-    run as_typed LESSON=mine.c bats "$ROOT/$room"
-    assert_failure
-    assert_line --regexp '^# Happened: '
-    run as_typed LESSON=none.c bats "$ROOT/$room"
-    assert_failure
-    assert_line "# LESSON=none.c: there is no such C file."
+    fails 'Happened: ' LESSON=mine.c bats "$ROOT/$room"
+    fails "LESSON=none.c: there is no such C file." LESSON=none.c bats "$ROOT/$room"
     cd copy
     sed -i 's/rule end;/rule ends;/' "$room/rules.bats"
-    run as_typed bats "$room"
-    assert_failure
-    assert_line "# $room/check.py has no test_ends, the rule of a test in rules.bats."
+    fails "$room/check.py has no test_ends, the rule of a test in rules.bats." bats "$room"
     sed -i '/rule ends;/d' "$room/rules.bats"
-    run as_typed bats "$room"
-    assert_failure
-    assert_line "# $room/check.py has test_end, and rules.bats no test of that rule."
+    fails "$room/check.py has test_end, and rules.bats no test of that rule." bats "$room"
     sed -i 's/rule between;/judge between;/' "$room/rules.bats"
-    run as_typed bats "$room"
-    assert_failure
-    assert_line --regexp "^# $room/rules.bats:[0-9]+: expected @test "
+    fails "$room/rules.bats:[0-9]+: expected @test " bats "$room"
 }

@@ -14,7 +14,7 @@ hostile() { # hostile NAME STATEMENTS
     printf '%s\n' '#define _GNU_SOURCE' '#include <stdio.h>' '#include <stdlib.h>' \
         '#include <signal.h>' '#include <unistd.h>' '#include <cuda_runtime_api.h>' \
         'int main(void) {' '    cudaDeviceSynchronize();' "$2" '    return 0;' '}' >"$file"
-    ALL=1 check "$file" "$(first)"
+    ALL=1 check "$file" "$FIRST"
     [ "$status" != 0 ] || miss "The check passes a program that does: $2" "$output"
     [[ "$output" == *MISS* ]] || miss "There is no miss in words:" "$output"
 }
@@ -80,8 +80,8 @@ size_of() { stat -c %s "build/check/hostile-flood/run/$1"; }
 prints() { # prints NAME STATEMENTS [LINE]
     local file=$BATS_TEST_TMPDIR/$1.c
     sed "s/^#include \"workbook.h\"/&\n${3:-}/; /^int main(/,/^{/s/^{/{ $2/" \
-        "solutions/$(first).c" >"$file"
-    check "$file" "$(first)"
+        "solutions/$FIRST.c" >"$file"
+    check "$file" "$FIRST"
     [ "$status" != 0 ] || miss "The check passes a program that does: $2" "$output"
 }
 
@@ -130,9 +130,8 @@ prints() { # prints NAME STATEMENTS [LINE]
 }
 
 @test "a lesson that was deleted, renamed, broken or holds a NUL byte: one sentence says so" {
-    local lesson number
-    lesson=$(first)
-    number=${lesson%%_*}
+    local number
+    number=${FIRST%%_*}
     workbook_copy "$BATS_TEST_TMPDIR/copy"
     cd "$BATS_TEST_TMPDIR/copy" || return 1
     try() { # try SENTENCE: make NN and make check-NN both say it
@@ -141,16 +140,16 @@ prints() { # prints NAME STATEMENTS [LINE]
         refute_output --partial "in test file"
     }
     as_typed make "$number" >/dev/null 2>&1 || true   # an old program must not hide what follows
-    mv "lessons/$lesson.c" "lessons/${number}_renamed.c"
-    try "lessons/$lesson.c does not exist"
+    mv "lessons/$FIRST.c" "lessons/${number}_renamed.c"
+    try "lessons/$FIRST.c does not exist"
     rm "lessons/${number}_renamed.c"
-    try "lessons/$lesson.c does not exist"
-    echo 'int main(void) { return x; }' >"lessons/$lesson.c"
-    try "lessons/$lesson.c does not compile"
-    printf 'int main(void) { return 0; }\0\n' >"lessons/$lesson.c"
-    try "lessons/$lesson.c contains a NUL byte"
-    : >"lessons/$lesson.c"
-    try "lessons/$lesson.c does not compile"
-    rm "lessons/$lesson.c" && mkdir "lessons/$lesson.c"
-    try "lessons/$lesson.c is a folder"
+    try "lessons/$FIRST.c does not exist"
+    echo 'int main(void) { return x; }' >"lessons/$FIRST.c"
+    try "lessons/$FIRST.c does not compile"
+    printf 'int main(void) { return 0; }\0\n' >"lessons/$FIRST.c"
+    try "lessons/$FIRST.c contains a NUL byte"
+    : >"lessons/$FIRST.c"
+    try "lessons/$FIRST.c does not compile"
+    rm "lessons/$FIRST.c" && mkdir "lessons/$FIRST.c"
+    try "lessons/$FIRST.c is a folder"
 }

@@ -90,12 +90,10 @@ END
 }
 
 @test "make mutant writes a mistake with what its check says, and a right answer as a style" {
-    local copy=$BATS_TEST_TMPDIR/copy room=tests/lessons/06_trim mine=$BATS_TEST_TMPDIR/mine.c
-    grading_copy "$copy"
-    cd "$copy"
+    local room=tests/lessons/06_trim mine=$BATS_TEST_TMPDIR/mine.c
+    in_copy grading
     sed 's|(pool, second)|(pool, second / 2)|' solutions/06_trim.c >"$mine"
-    run as_typed make mutant LESSON=6 NAME=half_kept FILE="$mine" ABOUT="Keeps half of that."
-    assert_success
+    accepted make mutant LESSON=6 NAME=half_kept FILE="$mine" ABOUT="Keeps half of that."
     run sed -n '/^== mutant half_kept: Keeps half of that[.]$/,$p' "$room/variants.txt"
     assert_line --index 1 --regexp '^misses between: .*phase 2 needs'
     assert_line --index 2 "~     CHECK(cudaMemPoolTrimTo(pool, second{+ / 2+}));"
@@ -105,8 +103,7 @@ END
         make mutant LESSON=06 NAME=half_kept FILE="$mine"
     sed 's/(pool, second)/(pool, 1 * second)/' solutions/06_trim.c >"$mine"
     refused "meets every rule of 06_trim" make mutant LESSON=06 NAME=right FILE="$mine"
-    run as_typed make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
-    assert_success
+    accepted make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
     make -s build/mutants/06_trim/half_kept.c
     tail -n 1 "$room/variants.txt" | grep -qF "~     CHECK(cudaMemPoolTrimTo(pool, {+1 * +}"
     refused "LESSON=99: there is no such lesson or case." \

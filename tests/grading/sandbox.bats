@@ -119,12 +119,11 @@ END
 
 @test "the compiler sees no solution, no check and no neighbor, however the file names them" {
     need_sandbox
-    cp "solutions/$(first).c" "$WORK/neighbor.c"
-    run python3 -SB - "$PLACE" "$WORK" "$(first)" <<'PYTHON'
+    cp "solutions/$FIRST.c" "$WORK/neighbor.c"
+    run in_grader "$PLACE" "$WORK" "$FIRST" <<'PYTHON'
 import sys
 from pathlib import Path
 
-sys.path.append("tests/grading/attacks")
 from attack import ROOT, compiled, end, protected
 
 place, folder, name = protected(*sys.argv[1:3]), Path(sys.argv[2]), sys.argv[3]
@@ -248,13 +247,10 @@ time.sleep(3600)' >"$WORK/port" &
 
 # bats test_tags=long
 @test "where the solution is slow too, a lesson is ungraded, and the next call repeats it" {
-    local lesson copy=$BATS_TEST_TMPDIR/copy
-    lesson=$(first)
-    grading_copy "$copy"
-    cd "$copy" || return 1
+    in_copy grading
     # It works for an eighth of the time, as on a machine on which others work for the rest. That is
     # less than the sixth with which a program counts as busy, and far more than a sleeper's share.
-    cat >"solutions/$lesson.c" <<'END'
+    cat >"solutions/$FIRST.c" <<'END'
 #include <threads.h>
 #include <time.h>
 int main(void)
@@ -264,20 +260,18 @@ int main(void)
             continue;
 }
 END
-    export ONLY=$lesson STUDENT=solutions
+    export ONLY=$FIRST STUDENT=solutions
     refused "this machine was so busy that the solution was slow too" \
         CHECK_SECONDS=2 tests/grading/grade.sh
     assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
-    cp "$ROOT/solutions/$lesson.c" solutions
-    run as_typed RESUME=1 tests/grading/grade.sh
-    assert_success
+    cp "$ROOT/solutions/$FIRST.c" solutions
+    accepted RESUME=1 tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
 }
 
 @test "where a sandbox cannot be made a lesson is ungraded, for the compiler and for a run" {
     need_sandbox
-    local lesson call
-    lesson=$(first)
+    local call
     mkdir "$WORK/bin"
     # Without a try of the machine, the first call of bubblewrap is for the compiler. A call that
     # fails once is repeated.
@@ -297,7 +291,7 @@ exec $(type -P bwrap) "\$@"
 END
         chmod 755 "$WORK/bin/bwrap"
         run as_typed PATH="$ROOT/$WORK/bin:$PATH" OUT="$BATS_TEST_TMPDIR" STUDENT=solutions \
-            GRADE_PROTECTED="$KNOWN" ONLY="$lesson" tests/grading/grade.sh
+            GRADE_PROTECTED="$KNOWN" ONLY="$FIRST" tests/grading/grade.sh
         if [ "${call%:*}" = "${call#*:}" ]; then
             assert_equal "$call: $status" "$call: 0"
             assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
@@ -367,35 +361,30 @@ as_said() {
 
 # bats test_tags=long
 @test "a check that a signal ends is ungraded, and so is one that ends without a word" {
-    local lesson copy=$BATS_TEST_TMPDIR/copy
-    lesson=$(first)
-    grading_copy "$copy"
-    cd "$copy" || return 1
+    in_copy grading
     sed -i '0,/^from check /s/^from check /import os; os.kill(os.getpid(), 9)\n&/' \
-        "tests/lessons/$lesson/check.py"
-    refused "The check of $lesson was ended by a signal" ONLY="$lesson" tests/grading/grade.sh
-    sed -i 's/os.kill(os.getpid(), 9)/os._exit(0)/' "tests/lessons/$lesson/check.py"
-    refused "The check of $lesson failed: it printed nothing." ONLY="$lesson" tests/grading/grade.sh
-    sed -i 's/os._exit(0)/1 + None/' "tests/lessons/$lesson/check.py"
-    refused "The check of $lesson failed: TypeError: " ONLY="$lesson" tests/grading/grade.sh
+        "tests/lessons/$FIRST/check.py"
+    refused "The check of $FIRST was ended by a signal" ONLY="$FIRST" tests/grading/grade.sh
+    sed -i 's/os.kill(os.getpid(), 9)/os._exit(0)/' "tests/lessons/$FIRST/check.py"
+    refused "The check of $FIRST failed: it printed nothing." ONLY="$FIRST" tests/grading/grade.sh
+    sed -i 's/os._exit(0)/1 + None/' "tests/lessons/$FIRST/check.py"
+    refused "The check of $FIRST failed: TypeError: " ONLY="$FIRST" tests/grading/grade.sh
     assert_equal "$(jq -c '[.points, .possible]' build/grade/grade.json)" \
-        "[0,$(possible "$lesson")]"
+        "[0,$(possible "$FIRST")]"
 }
 
 @test "without bubblewrap a student is refused, or the grade names what is not promised" {
-    local lesson
-    lesson=$(first)
     users_copy
     cd "$copy" || return 1
     mkdir bin
     ln -s /usr/bin/* bin
     rm -f bin/bwrap
-    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/grading/grade.sh
+    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$FIRST" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output "Nothing was graded: this machine allows no sandbox, so students' programs would \
 reach what their user reaches. SANDBOX=none grades nevertheless."
     assert_file_not_exists build/grade/grade.json
-    run as_user PATH="$copy/bin" SANDBOX=none STUDENT=solutions ONLY="$lesson" \
+    run as_user PATH="$copy/bin" SANDBOX=none STUDENT=solutions ONLY="$FIRST" \
         tests/grading/grade.sh
     cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
     rm -rf "$copy"
@@ -409,12 +398,11 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
 # bats test_tags=long
 @test "root grades in a folder that no other user can enter, with and without a sandbox" {
     [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
-    local lesson path copy=$BATS_TEST_TMPDIR/copy class=$BATS_TEST_TMPDIR/class temporary
-    lesson=$(first)
+    local path copy=$BATS_TEST_TMPDIR/copy class=$BATS_TEST_TMPDIR/class temporary
     grading_copy "$copy"
     chmod 700 "$copy"
     mkdir -p "$class/ada"
-    cp "solutions/$lesson.c" "$class/ada"
+    cp "solutions/$FIRST.c" "$class/ada"
     temporary=$(mktemp -d /tmp/workbook.XXXXXX)
     chmod 755 "$temporary"
     cd "$copy" || return 1
@@ -423,7 +411,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     # Without a sandbox another user must not be able to read the checks.
     chmod 755 "$copy"
     run as_typed PATH="$temporary/bin:$PATH" TMPDIR="$temporary" STUDENT="$class/ada" \
-        ONLY="$lesson" SANDBOX=none tests/grading/grade.sh
+        ONLY="$FIRST" SANDBOX=none tests/grading/grade.sh
     if as_another test -r "$copy/build/simulator/libcudart.so.13"; then
         assert_equal "$status" 2
         assert_output --partial "Keep others out, and grade again: chmod 700 $copy"
@@ -431,17 +419,15 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     fi
     chmod 700 "$copy"
     for path in "$PATH" "$temporary/bin:$PATH"; do
-        run as_typed PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$lesson" \
+        accepted PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$FIRST" \
             SANDBOX=none tests/grading/grade.sh
-        assert_success
         assert_line "The whole grade: build/grade/grade.json"
         assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
         # Processes can only be limited when the programs ran as another user.
         run jq -r '.not_promised[]' build/grade/grade.json
         refute_output --partial "a limit of processes"
-        run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
+        accepted PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$FIRST" \
             SEED=1 SANDBOX=none tests/grading/grade.sh class
-        assert_success
         assert_output --partial "The table: class/class.csv, "
         assert_equal "$(jq '.points == .possible' class/students/ada/grade.json)" true
         assert_equal "$(ls "$temporary")" bin
@@ -451,32 +437,29 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
 }
 
 @test "where root can become no other user, only the grader's own files are graded" {
-    local lesson alone=(unshare --user --map-root-user)
+    local alone=(unshare --user --map-root-user)
     "${alone[@]}" true 2>/dev/null || skip "this machine makes no user namespace"
-    lesson=$(first)
-    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson
+    export OUT=$BATS_TEST_TMPDIR/out ONLY=$FIRST
     refused "the student's programs would run as root" \
         STUDENT=solutions "${alone[@]}" tests/grading/grade.sh
-    run as_typed STUDENT=solutions GRADE_OWN=1 "${alone[@]}" tests/grading/grade.sh
-    assert_success
+    accepted STUDENT=solutions GRADE_OWN=1 "${alone[@]}" tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
 }
 
 # bats test_tags=long
 @test "a disk that is full ungrades a lesson, and is named" {
-    local lesson full=$BATS_TEST_TMPDIR/full path
+    local full=$BATS_TEST_TMPDIR/full path
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
-    lesson=$(first)
     users_copy
     mkdir "$full"
     cd "$copy" || return 1
     no_bwrap bin
     # Grades on a disk of 4 MiB, which this program fills with its output.
     printf '#include <stdio.h>\nint main(void)\n{\n    for (int i = 0; i < 1000000; i++)
-        puts("what nobody needs");\n    return 0;\n}\n' >"lessons/$lesson.c"
+        puts("what nobody needs");\n    return 0;\n}\n' >"lessons/$FIRST.c"
     on_small_disk() {
         run as_typed bwrap --dev-bind / / --perms 0755 --size 4194304 --tmpfs "$copy/build/check" \
-            --chdir "$copy" env "$@" ONLY="$lesson" tests/grading/grade.sh
+            --chdir "$copy" env "$@" ONLY="$FIRST" tests/grading/grade.sh
     }
     for path in "$PATH" "$copy/bin:$PATH"; do
         on_small_disk PATH="$path"
@@ -484,14 +467,14 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
         assert_line --regexp "^The disk is full: nothing more can be written to .*/run\. Make room"
         assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
     done
-    cp "solutions/$lesson.c" lessons
+    cp "solutions/$FIRST.c" lessons
     on_small_disk PATH="$PATH"
     assert_success
     chmod 700 "$copy"
     rm -rf "$copy/build/grade"
     if [ "$(id -u)" = 0 ]; then
         run as_typed bwrap --dev-bind / / --size 12288 --tmpfs "$full" --chdir "$copy" \
-            env TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
+            env TMPDIR="$full" ONLY="$FIRST" tests/grading/grade.sh
         assert_equal "$status" 2
         assert_output --regexp "^The workbook could not be copied to $full: .*No space left"
     fi
