@@ -4,15 +4,14 @@ import json
 import os
 import re
 import textwrap
-from html import escape
 from pathlib import Path
+from xml.etree import ElementTree as xml
 
 import report
 from manifest import ROOT, Wrong, lessons, manifest
 from report import clean
 
 LONGEST = 500
-NEWLINE, TAB = "\n", "\t"
 
 
 # ---- text ----
@@ -235,38 +234,25 @@ def scores(line):
         yield score if any_ else 0, 0 if test["given"] else 1
 
 
+def gradescope_test(name, number, score, most, status, output):
+    found = {"name": name, "number": number, "score": score, "max_score": most, "output": output}
+    found |= {"status": status} if status else {}
+    return {**found, "visibility": "visible", "name_format": "text"}
+
+
 def gradescope_tests(line):
     """A test for each rule, with its number; of a lesson that no rule judged, one test."""
-    number, shown = line["lesson"].split("_")[0], {"visibility": "visible", "name_format": "text"}
+    lesson, number = line["lesson"], line["lesson"].split("_")[0]
     if line["status"] != "graded":
-        return [
-            {
-                "name": f"{line['lesson']}: {line['status']}",
-                "number": number,
-                "score": line["points"],
-                "max_score": line["possible"],
-                "status": "failed",
-                "output": story(line),
-                **shown,
-            }
-        ]
-    found = []
-    for count, (test, (score, most)) in enumerate(zip(line["tests"], scores(line)), 1):
-        name = test["name"] if count > 1 else f"{line['lesson']}: {test['name']}"
+        name, points = f"{lesson}: {line['status']}", (line["points"], line["possible"])
+        yield gradescope_test(name, number, *points, "failed", story(line))
+        return
+    for count, (test, points) in enumerate(zip(line["tests"], scores(line)), 1):
+        name = test["name"] if count > 1 else f"{lesson}: {test['name']}"
         text = "\n".join(test["lines"])
-        status = {"passed": "passed", "failed": "failed"}.get(test["result"])
-        found.append(
-            {
-                "name": name,
-                "number": f"{number}.{count}",
-                "score": score,
-                "max_score": most,
-                **({"status": status} if status else {}),
-                "output": text if status else f"Not judged yet: {text}",
-                **shown,
-            }
-        )
-    return found
+        status = test["result"] if test["result"] != "skipped" else None
+        text = text if status else f"Not judged yet: {text}"
+        yield gradescope_test(name, f"{number}.{count}", *points, status, text)
 
 
 def gradescope(grade):
@@ -306,26 +292,6 @@ def prairielearn(grade):
     }
 
 
-def attributes(**given):
-    return "".join(
-        f' {key}="{escape(str(value).replace(NEWLINE, " ").replace(TAB, " "))}"'
-        for key, value in given.items()
-    )
-
-
-def test_case(lesson, test):
-    begin = f"    <testcase{attributes(classname=lesson, name=test['name'])}"
-    if test["result"] == "passed":
-        return f"{begin}/>"
-    if test["result"] == "skipped":
-        return f"{begin}><skipped{attributes(message=test['lines'][0])}/></testcase>"
-    tag = "error" if test["result"] == "error" else "failure"
-    text = "\n".join(test["lines"])
-    for plain, coded in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(plain, coded)
-    return f"{begin}><{tag}{attributes(message=sentence(test['lines']))}>{text}</{tag}></testcase>"
-
-
 def test_cases(line):
     """A lesson of which no rule was judged is one test case with an error."""
     return line["tests"] or [
@@ -335,25 +301,27 @@ def test_cases(line):
 
 def counts(tests):
     results = [test["result"] for test in tests]
-    return {
-        "tests": len(results),
-        "failures": results.count("failed"),
-        "errors": results.count("error"),
-        "skipped": results.count("skipped"),
-    }
+    names = ("tests", ""), ("failures", "failed"), ("errors", "error"), ("skipped", "skipped")
+    return {name: str(results.count(word) if word else len(results)) for name, word in names}
 
 
 def junit(grade):
     everything = counts([test for line in grade["lessons"] for test in test_cases(line)])
     del everything["skipped"]
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f"<testsuites{attributes(name='workbook', **everything)}>"
+    whole = xml.Element("testsuites", name="workbook", **everything)
     for line in grade["lessons"]:
         tests = test_cases(line)
-        yield f"  <testsuite{attributes(name=line['lesson'], **counts(tests))}>"
-        yield from (test_case(line["lesson"], test) for test in tests)
-        yield "  </testsuite>"
-    yield "</testsuites>"
+        suite = xml.SubElement(whole, "testsuite", name=line["lesson"], **counts(tests))
+        for test in tests:
+            case = xml.SubElement(suite, "testcase", classname=line["lesson"], name=test["name"])
+            if test["result"] == "skipped":
+                xml.SubElement(case, "skipped", message=test["lines"][0])
+            elif test["result"] != "passed":
+                tag = "error" if test["result"] == "error" else "failure"
+                message = re.sub("[\n\t]", " ", sentence(test["lines"]))
+                xml.SubElement(case, tag, message=message).text = "\n".join(test["lines"])
+    xml.indent(whole)
+    return xml.tostring(whole, encoding="utf-8", xml_declaration=True).decode()
 
 
 def files_of(grade):
@@ -363,5 +331,5 @@ def files_of(grade):
         for form in (gradescope, prairielearn)
     }
     found["grade.json"] = json.dumps(grade, indent=2, ensure_ascii=False)
-    found["junit.xml"] = "\n".join(junit(grade))
+    found["junit.xml"] = junit(grade)
     return {name: f"{text}\n" for name, text in found.items()}

@@ -2,6 +2,7 @@
 
 import os
 import re
+import textwrap
 
 WIDTH = 100
 
@@ -55,16 +56,9 @@ def wrapped(line):
         return [line]
     label = re.match(r" *[A-Za-z]+( [A-Za-z]+)*:?  +", line)
     hang = len(label[0]) if label and len(label[0]) < 40 else len(line) - len(line.lstrip()) + 2
-    lines = []
-    while len(line) > WIDTH:
-        cut = line.rfind(" ", hang, WIDTH + 1)
-        if cut < hang:
-            cut = line.find(" ", WIDTH)  # one long word
-        if cut < 0:
-            break
-        lines.append(line[:cut])
-        line = " " * hang + line[cut + 1 :]
-    return [*lines, line]
+    words = {"break_long_words": False, "break_on_hyphens": False}
+    blanks = {"expand_tabs": False, "replace_whitespace": False}
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * hang, **words, **blanks)
 
 
 def say(line):
