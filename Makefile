@@ -47,9 +47,11 @@ export CC
 # POSIXLY_CORRECT changes how bash and the GNU tools behave, which would break the scripts.
 unexport POSIXLY_CORRECT
 
+quoted = '$(subst ','\'',$(1))'# one word of a shell
+odd = $(strip $(foreach sign,$(1),$(findstring $(sign),$(2))))
 # Reject paths that cannot work: #include cannot quote a ", and the loader and env split at : ; and
 # =.
-ODD := $(strip $(foreach sign," : ; =,$(findstring $(sign),$(CURDIR))))
+ODD := $(call odd," : ; =,$(CURDIR))
 ifneq ($(ODD),)
 $(error The path of this folder has the character $(firstword $(ODD)) in it: $(CURDIR). \
 	Rename or move it)
@@ -95,9 +97,9 @@ KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY 
 KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND ABOUT PROGRAM CC CXX RELEASE SANITIZE
 KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(name)))
-GIVEN := $(filter-out $(KNOWN),$(GIVEN))
-ifneq ($(and $(GIVEN),$(filter 0,$(MAKELEVEL))),)
-RESEMBLING := $(shell python3 -SB tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
+UNKNOWN := $(filter-out $(KNOWN),$(GIVEN))
+ifneq ($(and $(UNKNOWN),$(filter 0,$(MAKELEVEL))),)
+RESEMBLING := $(shell python3 -SB tools/unknown.py variables $(call quoted,$(UNKNOWN)) "$(KNOWN)")
 ifneq ($(RESEMBLING),)
 $(error $(RESEMBLING))
 endif
@@ -107,7 +109,7 @@ endif
 # would otherwise change nothing, without a word.
 define expect_word
 ifneq ($(and $(filter 0,$(MAKELEVEL)),$(MAKECMDGOALS),$(filter line,$(origin $(1)))),)
-ifeq ($(strip $($(1))),)
+ifeq ($$(strip $$(value $(1))),)
 $$(error $(1)= is empty. Give it a value, or leave it out)
 endif
 ifeq ($(filter $(2),$(MAKECMDGOALS)),)
@@ -126,6 +128,9 @@ $(call takes,NAME,new-lesson mutant)
 $(call takes,KIND ABOUT,mutant)
 $(call takes,LESSON,mutant program)
 $(call takes,OUT,grade grade-class handout gradescope release gpu)
+# A value is text, in which neither make nor a shell expands anything: recipes have it in their
+# environment.
+$(foreach name,$(filter $(KNOWN),$(GIVEN)),$(eval override export $(name) := $$(value $(name))))
 
 # A file's path alone would not be used: make would say of it that there is nothing to be done.
 PATHS := $(wildcard $(filter %.c %.cu %.cpp %.cc %.zip /% ./% ../%,\
@@ -143,7 +148,7 @@ endif
 # BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
 # in its first line which it chose, and why.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
-BACKEND_AND_WHY := $(shell bash tools/setup.sh backend "$(BACKEND)")
+BACKEND_AND_WHY := $(shell bash tools/setup.sh backend $(call quoted,$(BACKEND)))
 ifneq ($(.SHELLSTATUS),0)
 $(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
 endif
@@ -153,17 +158,20 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
-# FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc.
+# FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc. Its
+# path, and MUTANT, stand in rules.
+SIGNS := " ' ` $$ ; & | < > ( ) { } [ ] * ? \ \# % : =
+ifneq ($(or $(filter-out 0 1,$(words $(MUTANT))),$(call odd,$(SIGNS),$(MUTANT))),)
+$(error MUTANT=$(MUTANT): expected the name of one mutant)
+endif
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
-ifneq ($(words $(FILE)),1)
-$(error FILE=$(FILE): expected one file, in whose path are no blanks. If these blanks are in its \
-	path: ln -s '$(FILE)' build/mine.c; then FILE=build/mine.c)
+ifneq ($(words $(FILE))$(call odd,$(SIGNS),$(FILE)),1)
+$(error FILE=$(FILE): expected one file, in whose path are no blanks and none of $(SIGNS) Make a \
+	link to it: ln -sr $(call quoted,$(FILE)) build/mine.c; then FILE=build/mine.c)
 endif
-ifneq ($(wildcard $(FILE)),$(FILE))
-$(error FILE=$(FILE): there is no such file)
-endif
-ifneq ($(wildcard $(FILE)/.),)
-$(error FILE=$(FILE): this is a folder. Name a C file in it)
+WHY := $(shell source tools/c_file.sh; expect_c_file $(call quoted,$(FILE)) | sed 's/[.]$$//')
+ifneq ($(WHY),)
+$(error FILE=$(WHY))
 endif
 ifeq ($(filter %.c %.cu,$(FILE)),)
 $(error FILE=$(FILE): this is not a C file (a name ends in .c))
@@ -263,7 +271,7 @@ coverage: build/cuda/found
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
-	@$$(ON_DEVICE)$$< $(ARGS) || { status=$$$$?; \
+	@$$(ON_DEVICE)$$< $$$$ARGS || { status=$$$$?; \
 		$(if $(OWN),,$(if $(ARGS)$(filter SIM_%,$(.VARIABLES)),[ $$$$status != 2 ] || { echo \
 		"Change what the line above names. The lesson's file is not the reason." >&2; exit 2; };) \
 		echo "Lesson $(call number,$(2)) is unfinished, so it ended with status" \
@@ -271,13 +279,13 @@ $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
 		echo "Edit lessons/$(2).c. make check-$(call number,$(2)) says what to repair first." \
 		>&2;) exit $$$$status; }
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
-	@$$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $$$$ARGS
 check-$(1): $(LIBRARY)
-	@bash tools/check.sh $(2) "$(FILE)"
+	@bash tools/check.sh $(2) "$$$$FILE"
 hint-$(1):
-	@bash tools/hint.sh $(2) "$(HINTS)"
+	@bash tools/hint.sh $(2) "$$$$HINTS"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@bash tools/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
+	@bash tools/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $$$$ARGS
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
@@ -285,23 +293,23 @@ $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call sh
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
-	@$$(ON_DEVICE)$$< $(ARGS); status=$$$$?; \
+	@$$(ON_DEVICE)$$< $$$$ARGS; status=$$$$?; \
 		$(if $(OWN),echo "make check-clinic-$(call number,$(2)) FILE=$(FILE) judges it.",echo \
 		"Case $(call number,$(2)) is broken. It ended with status $$$$status."; \
 		bash tools/check.sh clinic/$(2)) >&2; exit $$$$status
 check-clinic-$(1): $(LIBRARY)
-	@bash tools/check.sh clinic/$(2) "$(FILE)"
+	@bash tools/check.sh clinic/$(2) "$$$$FILE"
 repaired-$(1): $(PROGRAMS)/repairs/$(2)
-	@$$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $$$$ARGS
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
 .PHONY: mine own-files
 own-files: # before anything is built or fetched for them
-	@bash tools/mine.sh check "$(FILE)"
+	@bash tools/mine.sh check "$$FILE"
 mine: $(LIBRARY) $(KERNELS) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
-	@bash tools/mine.sh $(LIBRARY) "$(FILE)" "$(FLAGS)" "$(ARGS)"
+	@bash tools/mine.sh $(LIBRARY) "$$FILE" "$$FLAGS" "$$ARGS"
 
 .PHONY: watch grade grade-class
 watch: $(LIBRARY)
@@ -315,9 +323,9 @@ list:
 
 .PHONY: new-lesson mutant format
 new-lesson:
-	@bash tools/new_lesson.sh "$(NAME)"
+	@bash tools/new_lesson.sh "$$NAME"
 mutant: $(LIBRARY)
-	@python3 -SB tools/variants.py new "$(LESSON)" "$(or $(KIND),mutant)" "$(NAME)" "$(FILE)"
+	@python3 -SB tools/variants.py new "$$LESSON" "$${KIND:-mutant}" "$$NAME" "$$FILE"
 format:
 	@bash tools/format.sh
 
@@ -356,13 +364,13 @@ STUDENTS_BOOK := echo "Building the students' book, which shows no solution: som
 	-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
 .PHONY: handout gradescope place
 place:
-	@python3 -SB tools/packages.py place "$(OUT)" $(call asks_for,handout gradescope release)
+	@python3 -SB tools/packages.py place "$$OUT" $(call asks_for,handout gradescope release)
 handout gradescope release: place
 handout: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK) && \
-		python3 -SB tools/packages.py handout $(BUILT)/handout "$(OUT)"
+		python3 -SB tools/packages.py handout $(BUILT)/handout "$$OUT"
 gradescope: $(LESSONS:%=build/starters/%.c)
-	@python3 -SB tools/packages.py gradescope "$(OUT)"
+	@python3 -SB tools/packages.py gradescope "$$OUT"
 .PHONY: release
 # All files have the time of the commit or, without git, that of CHANGES.md.
 ifneq ($(filter release,$(MAKECMDGOALS)),)
@@ -374,7 +382,7 @@ release: pages $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK)
 	@$(EPUB)
 	@$(PDF)
-	@python3 -SB tools/packages.py release $(BUILT) "$(OUT)"
+	@python3 -SB tools/packages.py release $(BUILT) "$$OUT"
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY) $(KERNELS)
@@ -382,11 +390,11 @@ bench: $(KERNELS) build/kernels/costs.ptx
 build/kernels/costs.ptx: simulator/tests/unit/kernels/costs.cu build/nvcc/nvcc
 	@mkdir -p $(@D) && "$$(cat build/nvcc/nvcc)" -ptx $< -o $@
 bench scale: %: $(SIMULATOR)/simulator/tests/unit/%
-	@$< $(ARGS)
+	@$< $$ARGS
 
 .PHONY: headers
 headers:
-	@bash tools/headers.sh $(CUDA_HEADERS)
+	@bash tools/headers.sh $$CUDA_HEADERS
 
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
@@ -411,4 +419,4 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@python3 -SB tools/unknown.py goal $@ "$(LESSONS)" "$(CASES)"
+	@python3 -SB tools/unknown.py goal $(call quoted,$@) "$(LESSONS)" "$(CASES)"

@@ -5,7 +5,9 @@
 expect_c_file() { # expect_c_file FILE
     if [ -d "$1" ]; then
         echo "$1 is a folder, not a C file."
-    elif [ ! -f "$1" ]; then
+    elif [ -e "$1" ] && [ ! -f "$1" ]; then
+        echo "$1 is no file that keeps text, but a pipe, a socket or a device."
+    elif [ ! -e "$1" ]; then
         case $1 in
         lessons/* | solutions/*)
             echo "$1 does not exist. If it was renamed or deleted: git checkout -- $1 brings it" \

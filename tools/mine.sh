@@ -11,6 +11,8 @@ set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes 'check;[^;]*|[^-;][^;]*;.*;.*;.*' "$@"
+# shellcheck source=tools/c_file.sh
+source "${BASH_SOURCE[0]%/*}/c_file.sh"
 cd "${0%/*}/.." || exit 1
 library=$1
 read -ra files <<<"$2"
@@ -27,10 +29,10 @@ refuse() {
     '    make mine FILE=./pipeline        # built already, with: nvcc -cudart shared'
 [ "${#files[@]}" = 1 ] || [ ! -e "$2" ] || refuse \
     "make mine: '$2' has blanks in its path, and blanks separate the files in FILE." \
-    "Make a link without them: ln -s '$2' build/mine.${2##*.}"
+    "Make a link without them: ln -sr $(printf %q "$2") build/mine.${2##*.}"
 for file in "${files[@]}"; do
-    [ -e "$file" ] || refuse "make mine: there is no file $file. FILE names files from $PWD."
-    [ ! -d "$file" ] || refuse "make mine: $file is a folder. FILE names the files of one program."
+    why=$(expect_c_file "$file") || [[ -f $file && $file != *.c* ]] ||
+        refuse "make mine: $why FILE names the files of one program, from $PWD."
 done
 [ "$library" != check ] || exit 0
 read -ra flags <<<"$3"
@@ -65,18 +67,16 @@ for ((i = 0; i < ${#flags[@]}; i++)); do
 done
 
 compile() { # compile FILE OBJECT
-    local debug=(-g -gdwarf-4)
+    local compiler=${CC:-gcc}
     case $1 in
     *.cu)
         "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4,-fno-omit-frame-pointer \
             -Isimulator -Ilessons \
             -gencode arch=compute_90,code=compute_90 "${to_compile[@]}" -c "$1" -o "$2" ;;
-    *.c)
-        "${CC:-gcc}" "${debug[@]}" -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
+    *.c | *.cpp | *.cc | *.cxx)
+        [[ $1 == *.c ]] || compiler=${CXX:-g++}
+        "$compiler" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
             -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
-    *.cpp | *.cc | *.cxx)
-        "${CXX:-g++}" "${debug[@]}" -fno-omit-frame-pointer -isystem build/cuda/include \
-            -Isimulator -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
     *) refuse "make mine: $1 is neither a source (.cu, .c, .cpp, .cc) nor a program." ;;
     esac
 }

@@ -185,8 +185,9 @@ def write_zip(files, out):
             for name in sorted(files):
                 put(archive, name, files[name])
         new.replace(out)
-    except OSError:
+    except OSError as error:
         new.unlink()
+        error.filename = out
         raise
 
 
@@ -336,7 +337,4 @@ def release(docs, out):
 if __name__ == "__main__":
     os.chdir(ROOT)
     commands = place, handout, gradescope, release
-    try:
-        call({each.__name__: each for each in commands}, sys.argv[1:])
-    except OSError as why:
-        wrong(f"{why.filename or 'The package'}: {why.strerror}. Nothing was made.")
+    call({each.__name__: each for each in commands}, sys.argv[1:])

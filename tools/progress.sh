@@ -55,7 +55,6 @@ for line in json.load(open(sys.argv[1], encoding="utf-8"))["lessons"]:
         state = "passed" if line["points"] == line["possible"] else "begun"
         print(line["lesson"], state, line["points"], line["possible"])' "$2" |
         while read -r name state points of; do note "$name" "$state" "$points" "$of"; done ;;
-[0-9]*) note "$1" "$2" || exit ;;
-*) echo "progress.sh: the argument must be a lesson, grade or write." >&2; exit 2 ;;
+*) note "$1" "$2" || exit ;;
 esac
 [ ! -d "$book" ] || write "$book/passed.js"

@@ -6,11 +6,12 @@
 #   need_git_clone       ends with 2 where git does not know which files are the workbook's
 
 takes() { # takes PATTERN WORD...
-    local IFS=';' LC_ALL=C   # names of files are any bytes
-    [[ "${*:2}" =~ ^($1)$ ]] && return
+    local IFS=';' LC_ALL=C pattern=$1   # names of files are any bytes
+    shift
+    [[ "${*//;/,}" =~ ^($pattern)$ ]] && return
     {
-        if [ $# = 1 ]; then echo "${0##*/}: words are missing. Its usage:"
-        else echo "${0##*/} does not know these words: $(IFS=' ' && echo "${*:2}"). Its usage:"; fi
+        if [ $# = 0 ]; then echo "${0##*/}: words are missing. Its usage:"
+        else echo "${0##*/} does not know these words: $(IFS=' ' && echo "$*"). Its usage:"; fi
         awk 'NR > 1 && !/^#/ { exit }
             NR > 1 && !/^# shellcheck/ { sub(/^# ?/, "    "); print }' "$0"
     } >&2

@@ -585,7 +585,5 @@ if __name__ == "__main__":
 
     try:
         call({"make": make, "names": names, "starters": starters, "new": new}, sys.argv[1:])
-    except OSError as why:
-        sys.exit(f"{why.filename}: {why.strerror}")
     except UnicodeError as why:
         sys.exit(f"A file of C must be UTF-8 text: {why}")

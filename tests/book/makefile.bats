@@ -71,13 +71,11 @@ stub() {
     local words
     for words in chek-01:check-01 cheque-01:check-01 mien:mine bok:book Solution-3:solution-03 \
         clinc-2:clinic-02 gradeclass:grade-class check:check-01; do
-        run as_typed make "${words%%:*}"
-        assert_failure
+        refused "" make "${words%%:*}"
         assert_line --regexp "there is no such command or file. Nearest:.* make ${words#*:}[.,]"
         refute_line --partial 08_stream_order
     done
-    run as_typed make nothing-of-the-kind
-    assert_line "make nothing-of-the-kind: there is no such command or file."
+    refused "make nothing-of-the-kind: there is no such command or file." make nothing-of-the-kind
 }
 
 @test "a variable that resembles a known one is refused, and any other is left alone" {
@@ -103,15 +101,34 @@ stub() {
     for words in "grade CLASS=x:grade-class" "repaired-03 FILE=$mine:clinic-01 mine" \
         "check-01 STUDENT=x:grade" "01 MUTANT=x:solution-01" "list NAME=x:new-lesson"; do
         # shellcheck disable=SC2086  # words
-        run as_typed make ${words%%:*}
-        assert_failure 2
+        refused "" make ${words%%:*}
         assert_output --regexp "does not take [A-Z]+=. These do: .*${words#*:}"
     done
     refused "$mine is a file or a folder, and no command." make 01 "$mine"
     cp "$mine" "$BATS_TEST_TMPDIR/two words.c"
-    refused "expected one file, in whose path are no blanks." \
+    refused "expected one file, in whose path are no blanks and none of" \
         make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
-    refused "this is a folder." make check-01 FILE="$BATS_TEST_TMPDIR"
+    refused "$BATS_TEST_TMPDIR is a folder" make check-01 FILE="$BATS_TEST_TMPDIR"
+    mkfifo "$BATS_TEST_TMPDIR/pipe.c"
+    refused "is no file that keeps text" make check-01 FILE="$BATS_TEST_TMPDIR/pipe.c"
+    refused "is no file that keeps text" make mine FILE="$BATS_TEST_TMPDIR/pipe.c"
+}
+
+@test "a value is text: neither make nor a shell expands what is in it" {
+    local text
+    for text in '"' "'" '$(id)' '`id`' 'a;b' '$HOME'; do
+        refused "got \"$text\"" make 02 ARGS="$text" BACKEND=simulator
+        refused "HINTS=$text: give" make hint-01 HINTS="$text"
+        refused "BACKEND=$text is not valid" make list BACKEND="$text"
+        refused "make new-lesson: give NAME" make new-lesson NAME="$text"
+        refused "LESSON=$text: there is no" make mutant NAME=x LESSON="$text" \
+            FILE=solutions/06_trim.c
+        refused "MUTANT=$text: expected the name" make solution-02 MUTANT="$text"
+        refused "FILE=$text.c: expected one file" make check-01 FILE="$text.c"
+        refused "make mine: $text.c does not exist" make mine FILE="$text.c"
+        refused "OUT=$text: Gradescope takes" make gradescope OUT="$text"
+        refused "make ${text/(id)/}: there is no such command" make "${text/(id)/}"
+    done
 }
 
 @test "an older make, a sanitizer that is none, and no git: a sentence" {
@@ -130,7 +147,7 @@ stub() {
 
 @test "a language that the machine lacks costs no line" {
     accepted LC_ALL=xx_YY.UTF-8 make list
-    assert_line --index 0 "$(first)"
+    assert_line --index 0 "$FIRST"
     refute_output --partial setlocale
 }
 
@@ -141,10 +158,9 @@ stub() {
     refused 'SIM_SCHEDULE is "soon"; expected measured,' SIM_SCHEDULE=soon make 02 BACKEND=simulator
     assert_line "Change what the line above names. The lesson's file is not the reason."
     refute_output --partial unfinished
-    run as_typed SIM_JOURNAL=/there/is/none make 02 BACKEND=simulator
-    assert_line "Change what the line above names. The lesson's file is not the reason."
-    run as_typed make 02 ARGS="8 9" BACKEND=simulator
-    assert_line --partial 'got "8 9"'
+    refused "Change what the line above names. The lesson's file is not the reason." \
+        SIM_JOURNAL=/there/is/none make 02 BACKEND=simulator
+    refused 'got "8 9"' make 02 ARGS="8 9" BACKEND=simulator
     refused 'Lesson 02 is unfinished, so it ended with status' make 02 ARGS=8 BACKEND=simulator
 }
 
@@ -160,42 +176,40 @@ stub() {
 }
 
 @test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
-    local lesson number
-    lesson=$(first)
-    number=${lesson%%_*}
+    local number
+    number=${FIRST%%_*}
     accepted make "solution-$number" BACKEND=simulator
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
-    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$FIRST/expected/output.txt")"
     assert_equal "$(as_typed make "solution-${number#0}" BACKEND=simulator)" "$output"
     refused '"nonsense"' make "solution-$number" ARGS=nonsense
-    run as_typed make "$number"
-    assert_line --partial "Backend: simulator"
-    assert_line "Edit lessons/$lesson.c. make check-$number says what to repair first."
+    refused "Backend: simulator" make "$number"
+    assert_line "Edit lessons/$FIRST.c. make check-$number says what to repair first."
     assert_equal "$(as_typed make "${number#0}" 2>&1 | sed 's/\[.*//')" \
         "$(sed 's/\[.*//' <<<"$output")"
 }
 
 @test "FILE=mine.c takes the place of a lesson's file, wherever it lies" {
-    local lesson number mine=$BATS_TEST_TMPDIR/mine.c
-    lesson=$(first)
-    number=${lesson%%_*}
+    local number mine=$BATS_TEST_TMPDIR/mine.c
+    number=${FIRST%%_*}
     printf '#include <stdio.h>\nint main(void) { puts("my own"); }\n' >"$mine"
     accepted make "$number" FILE="$mine"
     assert_line "my own"
     refused "        See it yourself: make $number FILE=$mine" make "check-$number" FILE="$mine"
-    cp "solutions/$lesson.c" build/mine.c
+    cp "solutions/$FIRST.c" build/mine.c
     run as_typed make "$number" FILE=build/mine.c BACKEND=simulator
-    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
-    refused "FILE=nowhere.c: there is no such file" make "${number#0}" FILE=nowhere.c
-    refused "FILE=/dev/null: this is not a C file (a name ends in .c)" \
-        make "${number#0}" FILE=/dev/null
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$FIRST/expected/output.txt")"
+    refused "FILE=nowhere.c does not exist" make "${number#0}" FILE=nowhere.c
+    refused "FILE=/dev/null is no file that keeps text" make "${number#0}" FILE=/dev/null
+    refused "FILE=README.md: this is not a C file (a name ends in .c)" \
+        make "${number#0}" FILE=README.md
 }
 
 @test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {
     local number mine=$BATS_TEST_TMPDIR/mine nvcc
     nvcc=$(type -P nvcc) || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
         skip "nvcc is not installed: a .cu file is not compiled here ($nvcc)"
-    number=$(first)
+    number=$FIRST
     number=${number%%_*}
     printf '#include <stdio.h>\nint main(void) { puts("in C"); }\n' >"$mine.c"
     cat >"$mine.cu" <<'C'
@@ -253,17 +267,17 @@ C
     accepted make mine FILE="$folder/main.c $folder/half.c" ARGS=quiet \
         FLAGS="-I $folder/include -lm"
     assert_line "quiet 1.5"
-    refused "race 1.5" make mine FILE="$folder/main.c $folder/half.c" ARGS=race \
+    refused "hazard: unordered writes" make mine FILE="$folder/main.c $folder/half.c" ARGS=race \
         FLAGS="-I$folder/include"
-    assert_line --partial "hazard: unordered writes"
+    assert_line "race 1.5"
     refute_line --partial "Compiler: "
     # What was built is taken as it is.
     refused "hazard: unordered writes" make mine FILE=build/mine/main ARGS=race
     refused "make mine FILE=pipeline.cu" make mine
-    refused "there is no file $folder/none.c" make mine FILE="$folder/none.c"
+    refused "$folder/none.c does not exist. FILE names" make mine FILE="$folder/none.c"
     # It is said before anything is built or fetched.
     run as_typed make -n mine FILE=none.cu
-    assert_line --index 0 'bash tools/mine.sh check "none.cu"'
+    assert_line --index 0 'bash tools/mine.sh check "$FILE"'
     cp "$folder/main.c" "$folder/two words.c"
     refused "'$folder/two words.c' has blanks in its path" make mine FILE="$folder/two words.c"
     refused "README.md is neither a source (.cu, .c, .cpp, .cc) nor a program" \
@@ -275,10 +289,8 @@ C
 }
 
 @test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
-    local copy=$BATS_TEST_TMPDIR/copy
-    workbook_copy "$copy"
-    mkdir "$copy/docs"
-    cd "$copy" || return 1
+    in_copy workbook
+    mkdir docs
     printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '   :color: primary' '' \
         '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
         '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
@@ -325,7 +337,7 @@ This was the last hint."
     for awk in mawk gawk original-awk busybox; do
         type -P $awk >/dev/null || continue
         ln -sf "$(type -P $awk)" "$copy/bin/awk"
-        run env PATH="$copy/bin:$PATH" "$copy/tools/hint.sh" "$(first)" 0
+        run env PATH="$copy/bin:$PATH" "$copy/tools/hint.sh" "$FIRST" 0
         assert_success
         assert_equal "$output" "${said:=$output}"
         refute_output --partial warning
@@ -383,6 +395,18 @@ This was the last hint."
     refused "The path of this folder has the character \" in it: $PWD. Rename" make 08
 }
 
+@test "output that cannot be written is a sentence; that nobody reads it on is none" {
+    local script
+    for script in "tests/grading/judge.py 06_trim solutions/06_trim.c --form=brief" \
+        "tools/variants.py names 06_trim" "tests/grading/attacks/attacks.py names cheats"; do
+        run as_typed bash -c "python3 -SB $script >/dev/full"
+        assert_failure
+        assert_output "The output cannot be written: No space left on device."
+        accepted bash -c "python3 -SB $script | true; python3 -SB $script >&-"
+        assert_output ""
+    done
+}
+
 @test "a disk that is full is named, and not the file" {
     local full=$BATS_TEST_TMPDIR/full compile
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
@@ -404,9 +428,9 @@ This was the last hint."
 @test "make grade-class writes nothing outside of the workbook" {
     local home=$BATS_TEST_TMPDIR/home
     mkdir -p "$home" "$BATS_TEST_TMPDIR/class/ada"
-    cp "solutions/$(first).c" "$BATS_TEST_TMPDIR/class/ada"
+    cp "solutions/$FIRST.c" "$BATS_TEST_TMPDIR/class/ada"
     accepted HOME="$home" XDG_CACHE_HOME='' XDG_CONFIG_HOME='' CLASS="$BATS_TEST_TMPDIR/class" \
-        OUT="$BATS_TEST_TMPDIR/out" ONLY="$(first)" make grade-class
+        OUT="$BATS_TEST_TMPDIR/out" ONLY="$FIRST" make grade-class
     run find "$home" -mindepth 1
     assert_output ""
 }
@@ -446,15 +470,13 @@ END
     list=$(as_typed make list)
     accepted make -C lessons --no-print-directory list
     assert_output "$list"
-    refused "FILE=$ROOT/lessons/none.c: there is no such file" make -C lessons check-01 FILE=none.c
+    refused "FILE=$ROOT/lessons/none.c does not exist" make -C lessons check-01 FILE=none.c
     refused "make no-such: there is no such command or file." make -C lessons no-such
 }
 
 @test "the first build says what it does, the next one nothing" {
-    local copy=$BATS_TEST_TMPDIR/copy
-    workbook_copy "$copy"
-    rm -r "$copy/build/simulator"
-    cd "$copy" || return 1
+    in_copy workbook
+    rm -r build/simulator
     false_compiler
     run as_typed make CC=./compiler simulator
     assert_line --index 0 "Compiling the simulated device into build/simulator."
@@ -467,10 +489,9 @@ END
 # A make in the background, in a fresh copy, of which one compiler has written half of its files.
 # In $stuck is its process group, and in $first its own number.
 stuck_make() {
-    local copy=$BATS_TEST_TMPDIR/copy half=$BATS_TEST_TMPDIR/half
-    workbook_copy "$copy"
-    rm -r "$copy/build/simulator"
-    cd "$copy" || return 1
+    local half=$BATS_TEST_TMPDIR/half
+    in_copy workbook
+    rm -r build/simulator
     false_compiler
     as_typed STUCK="$half" setsid make CC=./compiler simulator >first 2>&1 &
     first=$!
@@ -491,9 +512,8 @@ stuck_make() {
 # In the place of Python is a program that writes down when it begins and ends; the first of all
 # waits for a file.
 @test "two books at once are one: one make writes at a time, the other reports why it waits" {
-    local copy=$BATS_TEST_TMPDIR/copy first second
-    workbook_copy "$copy"
-    cd "$copy" || return 1
+    local first second
+    in_copy workbook
     printf '#!/bin/sh\n' >tools/setup.sh
     mkdir -p build/venv/bin build/docs/{html,epub}
     touch build/venv/docs build/docs/html/index.html
@@ -574,24 +594,22 @@ END
 }
 
 @test "after an edit only what it concerns is built, a lesson in 2 seconds of processor time" {
-    local lesson copy=$BATS_TEST_TMPDIR/copy header users
-    lesson=$(first)
-    workbook_copy "$copy"
-    cd "$copy" || return 1
+    local header users
+    in_copy workbook
     as_typed make -s simulator
     touch mark
     # is_new FILE: was it made since the mark?
     is_new() { [ "$1" -nt mark ]; }
-    sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
+    sed 's/int main/\n&/' "solutions/$FIRST.c" >"lessons/$FIRST.c"
     local TIMEFORMAT='%U %S'
-    { time run as_typed make "${lesson%%_*}"; } 2>took
+    { time run as_typed make "${FIRST%%_*}"; } 2>took
     assert_success
     refute is_new build/simulator/libcudart.so.13
     awk '{ exit $1 + $2 > 2 }' took ||
         miss "It took $(<took) seconds of processor time (user, system)."
     # An older program that was built from another text must not run in its place.
-    printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
-    run as_typed make "${lesson%%_*}"
+    printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$FIRST.c"
+    run as_typed make "${FIRST%%_*}"
     assert_line "new text"
 
     cp -p simulator/sched/engine.c kept.c
@@ -620,8 +638,8 @@ END
     rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
     stub apt-get sudo pip pip3 curl wget
     accepted make run
-    accepted make "check-$(first | cut -c 1-2)" \
-        FILE="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+    accepted make "check-${FIRST%%_*}" \
+        FILE="solutions/$FIRST.c" CHECK_FOLDER=build/check/quiet
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
 

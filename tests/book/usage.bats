@@ -36,7 +36,9 @@ scripts() {
         "tools/progress.sh 04_release_threshold done" "tools/format.sh where gcc" \
         "tools/new_lesson.sh two words" "bash tools/on_gpu.sh" \
         "python3 -SB tools/coverage.py" "python3 -SB tools/unknown.py goal" \
-        "python3 -SB tools/variants.py new 06" "python3 -SB tools/packages.py place"; do
+        "python3 -SB tools/variants.py new 06" "python3 -SB tools/packages.py place" \
+        "python3 -SB tests/grading/"{grade,grade_class,run,compiler,protect,judge_mutants}.py \
+        "python3 -SB tests/grading/"{class/unpack,attacks/attack,attacks/attacks}.py; do
         # shellcheck disable=SC2086  # words
         run env WORKBOOK_PROGRESS=none timeout 20 $command
         [[ $status = 2 && $output != *Traceback* ]] ||

@@ -11,7 +11,6 @@ the compiler writes assembly as text, and assembly.py reads it before an assembl
 takes them from whatever file a #line names. Instead, messages() quotes the student's own file.
 """
 
-import contextlib
 import mmap
 import os
 import re
@@ -36,6 +35,7 @@ from place import (
     without_flags,
 )
 from sandbox import joining, sandbox_failed, sandboxed
+from usage import call
 
 SHOWN = 1000000  # bytes of what the tools print
 NO_ASSEMBLY = "It has assembly (asm), which no lesson needs."
@@ -240,8 +240,7 @@ class Compilation:
         if not is_clang(self.place.compiler):
             flags += ("-ftrack-macro-expansion=0",)  # the error names the line that uses the macro
         self.tool([*self.place.compiler, *flags, "-S", self.file, "-o", f"{self.base}.s"])
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{self.base}.s")
+        Path(f"{self.base}.s").unlink(missing_ok=True)
         return self.text()
 
     def of_a_lesson(self, lesson, imports):
@@ -321,8 +320,7 @@ class Compilation:
             self.program.write_bytes(self.made(""))
             self.program.chmod(0o755)
         for path in (*self.assembly, f"{self.base}.s", f"{self.base}.report"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+            Path(path).unlink(missing_ok=True)
         return Compiled(sleeps=sleeps)
 
     def of_anything(self):
@@ -397,7 +395,4 @@ def main(file, program, lesson="", *imports):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(*sys.argv[1:]))
-    except Machine as why:
-        sys.exit(f"Not judged: {why}")
+    call({"": main}, sys.argv[1:], (Machine,), 2)

@@ -27,10 +27,11 @@ import protect  # noqa: E402
 import unpack  # noqa: E402
 from forms import files_of, likeness, published, table, ungraded  # noqa: E402
 from manifest import ROOT, Wrong, lessons  # noqa: E402
-from place import LIBRARY, Machine, Place, asked_number, expect_settings  # noqa: E402
+from place import LIBRARY, Place, asked_number, expect_settings  # noqa: E402
 from report import clean  # noqa: E402
+from usage import call  # noqa: E402
 
-from lessons import handed_in, judge_all  # noqa: E402
+from lessons import handed_in, judge_all, remove  # noqa: E402
 
 
 class Grading:
@@ -221,7 +222,7 @@ def chosen_lessons(only):
                 "make list prints their names."
             )
         names += found[-1:]
-    return names or everything
+    return list(dict.fromkeys(names)) or everything  # a number given twice is one lesson
 
 
 def walked(folder, depth):
@@ -287,8 +288,7 @@ def folder_of_grading():
             time.sleep(0.1)
         os.close(lock)
         for _ in range(50):
-            subprocess.run(["chmod", "-R", "u+rwX", work], stderr=subprocess.DEVNULL)
-            shutil.rmtree(work, ignore_errors=True)
+            remove(work)
             if not os.path.exists(work):
                 break
             time.sleep(0.1)
@@ -366,6 +366,7 @@ def grade_in_copy(home, caller, mask):
 
 
 def main(home, caller, mask):
+    mask = int(mask, 8)
     os.chdir(ROOT)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="surrogateescape")  # names of files are any bytes
@@ -413,7 +414,4 @@ def main(home, caller, mask):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3], 8)))
-    except (Machine, Wrong, OSError) as error:
-        fail(str(error))
+    call({"": main}, sys.argv[1:], (Wrong,), 2)

@@ -23,10 +23,11 @@ import protect  # noqa: E402
 import tables  # noqa: E402
 import unpack  # noqa: E402
 from course import Course, Refused  # noqa: E402
-from grade import fail, folders_with_lessons, say, settings_of_grading  # noqa: E402
+from grade import fail, folders_with_lessons, say, settings_of_grading, stopped  # noqa: E402
 from keep import keep  # noqa: E402
 from manifest import ROOT, Wrong, lessons  # noqa: E402
-from place import Machine, asked_number  # noqa: E402
+from place import asked_number  # noqa: E402
+from usage import call  # noqa: E402
 
 PYTHON = [sys.executable, "-EsS", "-X", f"pycache_prefix={ROOT}/build/python"]
 HERE = "tests/grading/grade_class.py"
@@ -309,10 +310,6 @@ def grade_all(asked, mask):
     return queue.returncode
 
 
-def stopped(number, _):
-    sys.exit(128 + number)
-
-
 def main(caller, mask, action="", *words):
     os.chdir(ROOT)
     if action == "student":
@@ -348,7 +345,4 @@ def main(caller, mask, action="", *words):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(*sys.argv[1:]))
-    except (Machine, Wrong, OSError) as why:
-        fail(str(why))
+    call({"": main}, sys.argv[1:], (Wrong,), 2)

@@ -7,17 +7,15 @@
 load ../suite
 
 setup_file() {
-    local lesson
     export GRADES=$BATS_FILE_TMPDIR STARTERS=$BATS_FILE_TMPDIR/starters
     export MIXED=$BATS_FILE_TMPDIR/"a \"student's\" \$HOME"
-    lesson=$(first)
     know_machine
     as_typed OUT="$STARTERS" make grade >"$GRADES/starters.out" 2>&1 ||
         echo "make grade ended with status $?." >>"$GRADES/starters.out"
 
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
-    cp "solutions/$lesson.c" tests/grading/grade.sh "$MIXED/lessons"
+    cp "solutions/$FIRST.c" tests/grading/grade.sh "$MIXED/lessons"
     make -s build/mutants/02_default_pool/extra_segment_on_exact_fit.c
     cp build/mutants/02_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/02_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/03_custom_pool.c"
@@ -31,7 +29,7 @@ setup_file() {
     printf '%s\n' '#include <stdlib.h>' 'int main(void) { return getenv("SIM_JOURNAL") == 0; }' \
         >"$MIXED/lessons/10_reuse_events.c"
     find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
-    export CHOSEN="${lesson%%_*} 8 02 03 04 06_trim 07 10"
+    export CHOSEN="${FIRST%%_*} 8 02 03 04 06_trim 07 10"
     # Other test files grade in build/check at the same time.
     mkdir -p build/check/mixed
     as_typed GRADE_FOLDER=build/check/mixed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" \
@@ -40,8 +38,6 @@ setup_file() {
         echo "make grade ended with status $?." >>"$GRADES/mixed.out"
 }
 
-grade() { run as_typed "$@"; }
-
 # of_lesson NAME JQ: about that lesson of the mixed grade
 of_lesson() {
     jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"
@@ -49,9 +45,8 @@ of_lesson() {
 
 # given LESSON: the sentences of the rules that its check marks with @met_by_starter
 given() {
-    python3 -SB - "$1" <<'PYTHON'
+    in_grader "$1" <<'PYTHON'
 import sys
-sys.path.insert(0, "tests/grading")
 from judge import load_rules
 for rule in load_rules(sys.argv[1]):
     if hasattr(rule, "met_by_starter"):
@@ -93,26 +88,10 @@ print(sentence([" ".join(f"word{i}" for i in range(90))]))'
     assert_regex "$output" ' word[0-9]+\.\.\.$'
 }
 
-@test "a check and its grade count the same points" {
-    local lesson
-    lesson=$(first)
-    for file in lessons solutions; do
-        run as_typed make "check-${lesson%%_*}" FILE="$file/$lesson.c"
-        points=$(sed -n 's/.*Points: \([0-9.]* of [0-9]*\).*/\1/p' <<<"$output")
-        case $file in
-        lessons) json=$STARTERS/grade.json ;;
-        solutions) json=$GRADES/mixed/grade.json ;;
-        esac
-        assert_equal "$points" "$(jq -r --arg name "$lesson" '.lessons[]
-            | select(.lesson == $name) | "\(.points) of \(.possible)"' "$json")"
-    done
-}
-
 @test "a solution gets all points, a mutant some, who only prints or hands in no program, none" {
     local lesson
-    lesson=$(first)
     refute [ -n "$(grep 'ended with status' "$GRADES/mixed.out")" ]
-    run of_lesson "$lesson" '.points == .possible and .possible > 0 and .sentence == null'
+    run of_lesson "$FIRST" '.points == .possible and .possible > 0 and .sentence == null'
     assert_output true
     assert_equal "$(of_lesson 02_default_pool '.points > 0 and .points < .possible')" true
     for lesson in 08_stream_order 03_custom_pool 04_release_threshold 06_trim 07_statistics \
@@ -232,21 +211,18 @@ END
 }
 
 @test "a check without a rule, a manifest without a title or a part: status 2, no points" {
-    local lesson copy=$BATS_TEST_TMPDIR/copy
-    lesson=$(first)
-    grading_copy "$copy"
-    cd "$copy" || return 1
-    echo 'from check import miss' >"tests/lessons/$lesson/check.py"
+    in_copy grading
+    echo 'from check import miss' >"tests/lessons/$FIRST/check.py"
     sed -i '/^part = /d' tests/lessons/06_trim/manifest.ini
     sed -i '/^title = /d' tests/lessons/03_custom_pool/manifest.ini
     rm lessons/04*.c
-    refused "The check of $lesson failed: tests/lessons/$lesson/check.py has no test_" \
-        ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
+    refused "The check of $FIRST failed: tests/lessons/$FIRST/check.py has no test_" \
+        ONLY="${FIRST%%_*} 03 04 06" tests/grading/grade.sh
     assert_line --partial "tests/lessons/06_trim/manifest.ini has no part."
     assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no title."
     assert_line --regexp "^04_release_threshold +0 of +[1-9]"
     run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
-    assert_output "$lesson"$'\n03_custom_pool\n06_trim'
+    assert_output "$FIRST"$'\n03_custom_pool\n06_trim'
     run jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json
     assert_output "[false,3]"
     run grep -c '<error ' build/grade/junit.xml
@@ -269,10 +245,8 @@ END
         STUDENT=/not/there tests/grading/grade.sh
     refused "is a file: STUDENT=solutions ONLY=02 grades its folder." \
         STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
-    grade STUDENT=README.md tests/grading/grade.sh
-    assert_output "STUDENT=README.md: this is neither a ZIP file nor a folder."
-    grade make grade STUDENT=
-    assert_output --partial "STUDENT= is empty. Give it a value, or leave it out."
+    refused "STUDENT=README.md: this is neither a ZIP file nor a folder." \
+        STUDENT=README.md tests/grading/grade.sh
 }
 
 @test "a wrong setting of a grading is named, and nothing is graded with it" {
@@ -280,14 +254,12 @@ END
     export OUT=$BATS_TEST_TMPDIR/out
     for wrong in CHECK_SECONDS=x CHECK_PROCESSES=-1 CHECK_KILOBYTES=0 CHECK_WAITING=2 \
         CHECK_WAITING=half SANDBOX=off; do
-        grade "$wrong" tests/grading/grade.sh
-        assert_equal "$status" 2
+        refused "$wrong: " "$wrong" tests/grading/grade.sh
         assert_output --regexp "^$wrong: (expected a (whole )?number from|the only word is none)"
     done
     assert_file_not_exists "$OUT/grade.json"
-    grade CHECK_SECONDS=x python3 -SB tests/grading/judge.py 01_first_allocation
-    assert_equal "$status" 2
-    assert_output "CHECK_SECONDS=x: expected a whole number from 1 to 999999999."
+    refused "CHECK_SECONDS=x: expected a whole number from 1 to 999999999." \
+        CHECK_SECONDS=x python3 -SB tests/grading/judge.py 01_first_allocation
 }
 
 @test "files one folder too deep are found, and files under other names are named" {
@@ -295,8 +267,7 @@ END
     export ONLY="8 6" STUDENT=$student OUT=$BATS_TEST_TMPDIR/out GRADE_PROTECTED=$KNOWN
     # handed_in SENTENCE FOLDER: what the table says of lesson 6, and where the files were found
     handed_in() {
-        grade tests/grading/grade.sh
-        assert_equal "$status" 0
+        accepted tests/grading/grade.sh
         [ -z "$3" ] || assert_line "STUDENT=$student: $3"
         assert_equal "$(jq -r .folder "$OUT/grade.json")" "$2"
         assert_equal "$(jq -r '.lessons[1].sentence' "$OUT/grade.json")" "$1"
@@ -333,7 +304,7 @@ END
         "it has no file with a lesson's name." 0
     # In an empty folder no lesson is named.
     mkdir "$BATS_TEST_TMPDIR/empty"
-    grade STUDENT="$BATS_TEST_TMPDIR/empty" tests/grading/grade.sh
+    accepted STUDENT="$BATS_TEST_TMPDIR/empty" tests/grading/grade.sh
     assert_line --partial "/empty: nothing was handed in: it has no file with a lesson's name."
     refute_output --partial "No file"
     assert_line --partial "points"
@@ -342,10 +313,8 @@ END
     cp solutions/08_stream_order.c "$student/one"
     cp solutions/08_stream_order.c "$student/two"
     rm -r "$student/lessons"
-    grade STUDENT="$student" tests/grading/grade.sh
-    assert_failure 2
-    assert_line "STUDENT=$student: several folders have files with lessons' names, so nothing was \
-graded: one, two. Name one: STUDENT=$student/one"
+    refused "STUDENT=$student: several folders have files with lessons' names, so nothing was \
+graded: one, two. Name one: STUDENT=$student/one" tests/grading/grade.sh
     # An archive that is none of ZIP's is named.
     rm -r "${student:?}"/*
     mkdir "$student/in here"
@@ -356,48 +325,45 @@ graded: one, two. Name one: STUDENT=$student/one"
 
 @test "SEED=draw draws, and that number repeats the grade; each file draws its own; ONLY says so" {
     local seed
-    export STUDENT=solutions ONLY=2 GRADE_PROTECTED=$KNOWN
-    OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" grade tests/grading/grade.sh
-    assert_success
+    export STUDENT=solutions ONLY="2 02" GRADE_PROTECTED=$KNOWN # one lesson
+    OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" accepted tests/grading/grade.sh
     assert_line --regexp "^points .*   for 1 of the [0-9]+ lessons$"
     seed=$(jq .seed "$BATS_TEST_TMPDIR/drawn/grade.json")
     # Another grading draws another of a thousand million numbers.
-    OUT=$BATS_TEST_TMPDIR/other SEED="draw" grade tests/grading/grade.sh
+    OUT=$BATS_TEST_TMPDIR/other SEED="draw" accepted tests/grading/grade.sh
     refute [ "$seed" = "$(jq .seed "$BATS_TEST_TMPDIR/other/grade.json")" ]
-    OUT=$BATS_TEST_TMPDIR/again SEED=$seed grade tests/grading/grade.sh
+    OUT=$BATS_TEST_TMPDIR/again SEED=$seed accepted tests/grading/grade.sh
     diff -r "$BATS_TEST_TMPDIR/drawn" "$BATS_TEST_TMPDIR/again"
-    OUT=$BATS_TEST_TMPDIR/plain grade tests/grading/grade.sh
+    OUT=$BATS_TEST_TMPDIR/plain accepted tests/grading/grade.sh
     assert_equal "$(jq .seed "$BATS_TEST_TMPDIR/plain/grade.json")" 1
-    SEED="dice" grade tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output "SEED=dice: give a whole number with at most nine digits, or draw."
+    refused "SEED=dice: give a whole number with at most nine digits, or draw." \
+        SEED=dice tests/grading/grade.sh
     # Another file is judged with another seed, so a table of answers is none for the file that
     # has it.
     mkdir "$BATS_TEST_TMPDIR"/{table,longer}
     cp solutions/02_default_pool.c "$BATS_TEST_TMPDIR/longer"
     echo "/* longer */" >>"$BATS_TEST_TMPDIR/longer/02_default_pool.c"
-    OUT=$BATS_TEST_TMPDIR/longer.out STUDENT=$BATS_TEST_TMPDIR/longer grade tests/grading/grade.sh
+    OUT=$BATS_TEST_TMPDIR/longer.out STUDENT=$BATS_TEST_TMPDIR/longer \
+        accepted tests/grading/grade.sh
     refute [ "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/longer.out/grade.json")" = \
         "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")" ]
     seed=$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")
     TABLE_SEED=$seed python3 -SB tests/grading/attacks/attacks.py write table_of_one_seed \
         "$BATS_TEST_TMPDIR/table/02_default_pool.c" 02_default_pool
-    OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table grade tests/grading/grade.sh
+    OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table accepted tests/grading/grade.sh
     assert_equal "$(jq '.points < .possible' "$BATS_TEST_TMPDIR/table.out/grade.json")" true
     # With the seed of the table it would be a solution.
-    run as_typed SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -SB \
+    accepted SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -SB \
         tests/grading/judge.py 02_default_pool "$BATS_TEST_TMPDIR/table/02_default_pool.c"
-    assert_success
     # No student sees a seed.
     run grep -rlE "\b$seed\b" "$BATS_TEST_TMPDIR/plain" --exclude=grade.json
     assert_output ""
 }
 
 @test "a grading that is stopped leaves nothing behind and writes no grade" {
-    local lesson student=$BATS_TEST_TMPDIR/student grading
-    lesson=$(first)
+    local student=$BATS_TEST_TMPDIR/student grading
     mkdir -p "$student"
-    cat >"$student/$lesson.c" <<'END'
+    cat >"$student/$FIRST.c" <<'END'
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -410,11 +376,11 @@ int main(void)
         sleep(1);
 }
 END
-    as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
+    as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$FIRST" \
         bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
     runs() {
-        find build/check/grade.*/"$lesson" -name stdout -size +0 \
+        find build/check/grade.*/"$FIRST" -name stdout -size +0 \
             >"$BATS_TEST_TMPDIR/runs" 2>/dev/null || true
         [ -s "$BATS_TEST_TMPDIR/runs" ]
     }
@@ -427,6 +393,8 @@ END
     assert_output ""
 }
 
+wait_for_words() { wait_for "$log" "$1"; }
+
 # few_lessons: removes all lessons but three from a copy of the workbook
 few_lessons() {
     local name
@@ -436,21 +404,16 @@ few_lessons() {
 }
 
 @test "make watch: what is missing, what passes after a save, what is next; it ends by a signal" {
-    local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
-    lesson=$(first)
+    local second copy='' log=$BATS_TEST_TMPDIR/log watch
     second=$(lessons | sed -n 2p)
-    grading_copy "$copy"
-    cd "$copy" || return 1
+    in_copy grading
     few_lessons
-    wait_for_words() {
-        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
-    }
     as_typed TERM=dumb setsid --fork --wait env --default-signal=INT \
         bash -c 'echo $$ >pid; exec timeout 3600 make watch' >"$log" 2>&1 3>&- &
     watch=$!
     wait_for_words "Waiting for a file"
-    wait_for_words "== $lesson"
-    wait_for_words "Next: lessons/$lesson.c"
+    wait_for_words "== $FIRST"
+    wait_for_words "Next: lessons/$FIRST.c"
     wait_for_words "(0 of 3 pass)"
     grep -q MISS "$log"
     : >"$log"
@@ -459,8 +422,8 @@ few_lessons() {
     wait_for_words "Next: lessons/$second.c"
     wait_for_words "Waiting for a file"
     : >"$log"
-    cp "solutions/$lesson.c" new && mv new "lessons/$lesson.c"   # as editors save
-    wait_for_words "$lesson passes. (1 of 3)"
+    cp "solutions/$FIRST.c" new && mv new "lessons/$FIRST.c"   # as editors save
+    wait_for_words "$FIRST passes. (1 of 3)"
     wait_for_words "Next: lessons/$second.c"
     wait_for_words "Waiting for a file"
     run grep -c $'\e' "$log"
@@ -476,18 +439,14 @@ few_lessons() {
 
 @test "make watch at a terminal: h, n, p and q; at the end it names the clinic" {
     [ -z "${COVERAGE:-}" ] || skip "a device that counts grades nothing, and this waits for a grade"
-    local second third copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log
+    local second third log=$BATS_TEST_TMPDIR/log
     type -P script >/dev/null || skip "script (util-linux) is not installed"
     second=$(lessons | sed -n 2p)
     third=$(lessons | sed -n 3p)
-    grading_copy "$copy"
-    cp -a docs "$copy"
-    cd "$copy" || return 1
+    in_copy grading
+    cp -a "$ROOT/docs" .
     few_lessons
-    cp "solutions/$(first).c" lessons
-    wait_for_words() {
-        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
-    }
+    cp "solutions/$FIRST.c" lessons
     # says WORDS KEY: when the words are there, the key is pressed
     says() { wait_for_words "$1" >&2 && : >"$log" && printf '%s' "$2"; }
     at_terminal() {

@@ -37,6 +37,7 @@ import report
 from check import Check, Miss, NoProgram, Waits
 from manifest import ROOT, Wrong, room
 from place import Machine, expect_settings, plain, waiting_share
+from usage import ended
 
 
 def load_rules(name):
@@ -274,8 +275,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (Wrong, Machine, OSError) as why:
-        print(why)
-        sys.exit(2)
+    ended(main, known=(Wrong,))

@@ -20,13 +20,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
-import judge  # noqa: E402
-import report  # noqa: E402
-import variants  # noqa: E402
-from manifest import Wrong  # noqa: E402
-from place import plain  # noqa: E402
+import judge
+import report
+import variants
+from manifest import ROOT, Wrong
+from place import plain
+from usage import call
 
 
 def judged(variant, name, folder):
@@ -103,7 +102,4 @@ def main(name, *others):
 if __name__ == "__main__":
     os.chdir(ROOT)
     os.environ.setdefault("SEED", "1")
-    try:
-        sys.exit(main(*sys.argv[1:]))
-    except Wrong as why:
-        sys.exit(str(why))
+    call({"": main}, sys.argv[1:], (Wrong,))

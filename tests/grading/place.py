@@ -35,7 +35,7 @@ MEMORY = 1 << 31  # of programs and of the compiler
 PATIENCE = 30  # seconds that a tool may take; in a sandbox twice as many
 
 
-class Machine(Exception):
+class Machine(Wrong):
     """This machine cannot judge the file; the text says why. It costs no points."""
 
 

@@ -20,6 +20,7 @@ from compiler import compiled
 from manifest import ROOT
 from place import LIBRARY, MEMORY, Machine, Place, ask_make
 from run import run
+from usage import call
 
 AS_ANOTHER = ["setpriv", "--reuid=61200", "--regid=61200", "--clear-groups"]
 NUMBERS = 61200, 800  # of users who are no persons
@@ -60,24 +61,22 @@ def own_cgroup(folder, number=""):
     """(a cgroup below the folder that limits memory, the file that counts what it ended), or ()."""
     new = Path(folder, f"workbook.{os.getpid()}{number and f'.{number}'}")
 
-    def limited(*words):
-        for name in words:
-            try:
-                with (new / name).open("r+") as file:  # it makes none where this is no cgroup
-                    file.write(str(0 if "swap" in name else MEMORY))
-            except OSError:
-                return False
-        return True
+    def is_limited(name, most=MEMORY):
+        try:
+            with (new / name).open("r+") as file:  # it makes none where this is no cgroup
+                return bool(file.write(str(most)))
+        except OSError:
+            return False
 
     try:
         new.mkdir()
     except OSError:
         return ()
-    if limited("memory.max"):
-        limited("memory.swap.max")
+    if is_limited("memory.max"):
+        is_limited("memory.swap.max", 0)
         return str(new), str(new / "memory.events")
-    if limited("memory.limit_in_bytes"):
-        limited("memory.memsw.limit_in_bytes")
+    if is_limited("memory.limit_in_bytes"):
+        is_limited("memory.memsw.limit_in_bytes")
         return str(new), str(new / "memory.oom_control")
     new.rmdir()
     return ()
@@ -306,13 +305,14 @@ def readable_here(workbook):
     return [str(x) for x in hidden if succeeds(*AS_ANOTHER, "test", "-r", str(x))]
 
 
-def main(what, folder):
+def tried(folder):
     os.umask(0o022)
-    if what == "known" and needs_copy():
-        return 1
     print(json.dumps(try_machine(folder)))
-    return 0
+
+
+def known(folder):
+    return 1 if needs_copy() else tried(folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    call({"try": tried, "known": known}, sys.argv[1:])

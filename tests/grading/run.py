@@ -44,6 +44,7 @@ from compiler import compiled
 from place import LIBRARY, ROOT, Machine, Place, solution_of
 from sandbox import joining, sandbox_failed, sandboxed
 from seal import Seal
+from usage import call
 
 # The session's number is printed on the pipe, which no process of the session holds open. The time
 # limit ends the session even after the grader itself was killed.
@@ -468,7 +469,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except Machine as why:
-        sys.exit(str(why))
+    call({"": main}, sys.argv[1:], (Machine,), 2)

@@ -39,13 +39,14 @@ WORK = Path("build/record")
 RACES = ["--track-stream-ordered-races", "all"]
 
 
-def number(name, default):
-    return int(os.environ.get(name) or default)
-
-
 def refuse(why):
     print(why, file=sys.stderr)
     sys.exit(2)
+
+
+def number(name, default):
+    text = os.environ.get(name) or str(default)
+    return int(text) if text.isdecimal() else refuse(f"{name}={text}: expected a whole number.")
 
 
 def output_of(*command):

@@ -24,6 +24,7 @@ from compiler import compiled  # noqa: E402
 from manifest import lessons  # noqa: E402
 from place import Machine, Place  # noqa: E402
 from run import run  # noqa: E402
+from usage import call  # noqa: E402
 
 
 def protected(place, folder):
@@ -82,4 +83,4 @@ def main(given, folder, name, *arguments):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    main(*sys.argv[1:])
+    call({"": main}, sys.argv[1:])

@@ -276,6 +276,8 @@ def hand_in(folder, *names):
 
 
 def names(file):
+    if file not in FILES:
+        raise Wrong(f"There is no file {file}. They are: {' '.join(FILES)}")
     print(*(each.name for each in cases().values() if file in each.file), sep="\n")
 
 

@@ -289,8 +289,7 @@ def class_of(download, into):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(0 if class_of(*sys.argv[1:]) else 1)
-    except UNREADABLE as why:
-        print(why)
-        sys.exit(2)
+    sys.path.append(f"{Path(__file__).parents[3]}/tools")
+    from usage import call
+
+    call({"": lambda download, into: not class_of(download, into)}, sys.argv[1:], UNREADABLE, 2)
