@@ -37,7 +37,14 @@ setup_file() {
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
 three() { cp -a "$BATS_FILE_TMPDIR"/{class,out} "$BATS_TEST_TMPDIR"; }
-collect() { run as_typed tests/grading/grade.sh class collect; }
+collect() { accepted tests/grading/grade.sh class collect; }
+not_collected() { refused "$1" tests/grading/grade.sh class collect; }
+# course [LINE...]: the file of the course, of these lines or of stdin, which each call behind it
+# reads
+course() {
+    export COURSE=$BATS_TEST_TMPDIR/course
+    if [ $# = 0 ]; then cat; else lines "$@"; fi >"$COURSE"
+}
 # handed_in STUDENT LESSON TIME
 handed_in() {
     cp "lessons/$2.c" "$CLASS/$1/"
@@ -49,7 +56,6 @@ handed_in() {
 @test "the table names the reason for each 0, and class.json has the same rows" {
     three
     collect
-    assert_success
     run cat "$OUT/class.csv"
     assert_output "student,points,possible,04_release_threshold,06_trim,note
 ada,11,11,6,5,
@@ -68,15 +74,14 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
     a_grade ada "{\"lesson\": \"06_trim\", \"points\": 1.5, \"possible\": 3, \"given\": 1,
         \"waiting\": 1, \"sentence\": \"Expected: c.\", \"tests\": $tests}"
     collect
-    assert_success
     assert_line --regexp '^ada +1\.5 of +3$'
     assert_equal "$(jq -c '.[0].lessons' "$OUT/class.json")" '{"06_trim":1.5}'
     assert_equal "$(jq -c '.[0].distribution' "$OUT/statistics.json")" '[0,1,0,0]'
     run cat "$OUT/students/ada/feedback.txt"
     assert_line "1 rule was not judged until this is repaired."
     for waiting in 0:1 1:2; do
-        printf '[course]\nwaiting = %s\n' "${waiting%:*}" >"$BATS_TEST_TMPDIR/course"
-        COURSE=$BATS_TEST_TMPDIR/course collect
+        course '[course]' "waiting = ${waiting%:*}"
+        collect
         assert_equal "$waiting: $(jq -c '.[0].lessons[]' "$OUT/class.json")" \
             "$waiting: ${waiting#*:}"
         # Gradescope gets the same, of each rule.
@@ -97,7 +102,6 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
     sed 's/^ *//' "solutions/$one.c" >"$CLASS/ben/$one.c"
     cp "lessons/$one.c" "lessons/$other.c" "$CLASS/cleo"
     collect
-    assert_success
     assert_line "ada: 04 06 are the published solutions."
     assert_line "ben: 06 is nearly the published solution."
     assert_line --regexp "^For each student: .*students/NAME/feedback.html$"
@@ -138,7 +142,6 @@ static int dan(struct cudaDeviceProp all, char *text)
 }
 END
     collect
-    assert_success
     run cat "$OUT/similar.csv"
     assert_output $'student,other,lessons,which\nada,ben,1,06'
     cp "$CLASS/ada/$one.c" "$CLASS/cleo/$other.c"
@@ -153,8 +156,7 @@ END
     rm "$OUT/students/ada/grade.json"
     echo "STUDENT=x: its folder lessons is a symbolic link." >"$OUT/students/ada/errors.txt"
     touch "$OUT/students/ben/begun"
-    collect
-    assert_equal "$status" 2
+    not_collected "The grading was interrupted."
     run jq -c '.[] | [.student, .points, .graded, .note]' "$OUT/class.json"
     assert_line --index 0 '["ada",null,false,"STUDENT=x: its folder lessons is a symbolic link."]'
     assert_line --index 1 --partial '["ben",null,false,"The grading was interrupted.'
@@ -168,7 +170,6 @@ END
     done
     a_grade $'\ttab, "quoted"' '{"lesson": "06_trim", "points": 5, "possible": 5}'
     collect
-    assert_success
     run python3 -SB - "$OUT/class.csv" <<'END'
 import csv, sys
 for row in csv.reader(open(sys.argv[1], newline="")):
@@ -189,7 +190,6 @@ END
     a_grade 'a,b;c "d" $(e)' '{"lesson": "06_trim", "points": 5, "possible": 5}'
     mkdir "$CLASS/..." "$CLASS/.git"
     collect
-    assert_success
     assert_line "Not graded: ... (begins with a dot), .git (begins with a dot)."
     run jq -c '.[].student' "$OUT/class.json"
     assert_output '"a,b;c \"d\" $(e)"
@@ -216,7 +216,6 @@ END
     a_grade "$long" '{"lesson": "06_trim", "points": 5, "possible": 5}'
     ln -s "$ROOT/solutions" "$CLASS/eve"
     collect
-    assert_success
     assert_line "Not graded: eve (a symbolic link)."
     assert_line --regexp '^x{37}\.\.\. +5 of +5$'
     run jq -r '.[].student' "$OUT/class.json"
@@ -226,11 +225,13 @@ $long"
 
 @test "a table that cannot be written is a sentence" {
     three
-    mkdir -p "$OUT/class.csv"
+    # What nobody but root can read stops no table.
+    touch "$CLASS/ada/06_trim.c"
+    chmod 0 "$CLASS/ada/06_trim.c"
     collect
-    assert_equal "$status" 2
-    assert_output --partial "The tables could not be written: "
-    refute_output --partial Traceback
+    rm "$OUT/class.csv"
+    mkdir "$OUT/class.csv"
+    not_collected "$OUT/class.csv: Is a directory."
 }
 
 @test "weights, days late, grace, limit, extensions and adjustments make the result" {
@@ -239,7 +240,7 @@ $long"
     handed_in ada 06_trim "2026-09-22 00:10:00Z"       # 2 days begun
     handed_in ben 04_release_threshold "2026-09-15 00:10:00Z"   # in the grace
     handed_in cleo 06_trim "2026-10-22 00:10:00Z"
-    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+    course <<'END'
 # A course.
 [course]
 title = Pools
@@ -258,8 +259,7 @@ zone = UTC
 ben/04 = +1.5 The file of Monday.
 cleo = +0.255
 END
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_success
+    collect
     # ada: (3 * 6/6 + 1 * 5*0.8/5) / 4 * 50; ben: 3 * 4.5/6 / 4 * 50; cleo: rounded halves go up
     run jq -c '.[] | [.student, .result, .counted, .days_late]' "$OUT/class.json"
     assert_output '["ada",47.5,{"04_release_threshold":6,"06_trim":4},{"06_trim":2}]
@@ -286,20 +286,19 @@ More than 5 days later counts 0. Times are those of UTC.
     run grep -l 2026 "$OUT/students/ada/grade.json"
     assert_output ""
     # An extension, and a limit.
-    printf '[extensions]\nada/06 = 2026-09-23T00:00Z\n' >>"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
+    lines '[extensions]' 'ada/06 = 2026-09-23T00:00Z' >>"$COURSE"
+    collect
     assert_equal "$(jq -c '.[0] | [.result, .days_late]' "$OUT/class.json")" '[50,{}]'
-    sed -i 's/^days = 5/days = 1/; /extensions/,$d' "$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
+    sed -i 's/^days = 5/days = 1/; /extensions/,$d' "$COURSE"
+    collect
     assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 37.5
 }
 
 @test "slip days: late lessons use them up in the order of their due dates" {
-    local course=$BATS_TEST_TMPDIR/course
     three
     handed_in ada 06_trim "2026-09-16 10:00Z"              # 2 days late
     handed_in ada 04_release_threshold "2026-09-23 10:00Z" # 3 days late
-    cat >"$course" <<'END'
+    course <<'END'
 [course]
 submitted = file
 late = 10
@@ -310,8 +309,7 @@ zone = UTC
 06 = 2026-09-14 23:59
 04 = 2026-09-20 23:59
 END
-    COURSE=$course collect
-    assert_success
+    collect
     run jq -r '.[] | select(.student == "ada") | "\(.counted) \(.days_late) \(.result)"' \
         "$OUT/class.json"
     # 06 costs two slip days, 04 the third: two days remain, which is the limit.
@@ -322,10 +320,8 @@ END
     assert_line --partial "2 days late, 2 of them slip: -0%"
     assert_line "Slip days left: 0."
     assert_line --partial "Each student has 3 slip days"
-    sed -i 's/^slip.*/slip = 2.5/' "$course"
-    COURSE=$course collect
-    assert_equal "$status" 2
-    assert_output --partial "slip is a whole number of days"
+    sed -i 's/^slip.*/slip = 2.5/' "$COURSE"
+    not_collected "slip is a whole number of days"
 }
 
 # submission STUDENT NAME TIME JSON...: keeps an earlier submission with these lessons
@@ -343,7 +339,6 @@ submission() {
 }
 
 @test "count = best: of each lesson what counts most, after lateness; else the last submission" {
-    local course=$BATS_TEST_TMPDIR/course
     a_grade ada '{"lesson": "04_release_threshold", "points": 5, "possible": 6, "file": "3"}' \
         '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "missing"}'
     handed_in ada 04_release_threshold "2026-09-16 10:00Z"
@@ -356,23 +351,20 @@ submission() {
     submission ada old "2026-09-11 10:00Z" \
         '{"lesson": "04_release_threshold", "points": 6, "possible": 6, "file": "5"}'
     sed -i 's/"seed": 7/"seed": 8/' "$OUT/students/ada/submissions/old/grade.json"
-    printf '[course]\nsubmitted = file\nlate = 10\ncount = best\nzone = UTC\n[due]\n%s\n' \
-        '04 = 2026-09-14 23:59' >"$course"
-    COURSE=$course collect
-    assert_success
+    course '[course]' 'submitted = file' 'late = 10' 'count = best' 'zone = UTC' \
+        '[due]' '04 = 2026-09-14 23:59'
+    collect
     # Five points are worth 4 when two days late.
     run jq -c '.[0].counted, .[0].points' "$OUT/class.json"
     assert_output $'{"04_release_threshold":4.5,"06_trim":4}\n8.5'
     run cat "$OUT/students/ada/feedback.txt"
     assert_line --regexp '^04_release_threshold .*2026-09-12 10:00:00 .*best of 3 submissions'
-    sed -i 's/best/last/' "$course"
-    COURSE=$course collect
+    sed -i 's/best/last/' "$COURSE"
+    collect
     run jq -c '.[0].counted' "$OUT/class.json"
     assert_output '{"04_release_threshold":4,"06_trim":0}'
-    sed -i 's/last/best/; s/file/roster/' "$course"
-    COURSE=$course collect
-    assert_equal "$status" 2
-    assert_output --partial "needs the time of each submission"
+    sed -i 's/last/best/; s/file/roster/' "$COURSE"
+    not_collected "needs the time of each submission"
 }
 
 # ---- what a platform gives ----
@@ -423,7 +415,6 @@ END
         '    Points Possible,,,,,100' '"Lovelace, Ada",11,s,ada,1,' '"L, Ben",12,s,ben,1,' \
         >"$BATS_TEST_TMPDIR/roster.csv"
     ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
-    assert_success
     refute_output --partial roster
     run cat "$OUT/canvas.csv"
     assert_line '"Lovelace, Ada",11,s,ada,1,100'
@@ -455,46 +446,41 @@ END
 
 # bats test_tags=long
 @test "a ZIP file in a student's folder is unpacked, and graded as its files would be" {
-    local lesson
-    lesson=$(first)
-    export ONLY=$lesson SEED=7
+    export ONLY=$FIRST SEED=7
     mkdir "$CLASS"/{ada,ben,cleo}
-    cp "solutions/$lesson.c" "$CLASS/ada"
-    zip_of "$CLASS/ben/all.ZIP" "my/lessons/$lesson.c=<solutions/$lesson.c" ../../../up.c=up
+    cp "solutions/$FIRST.c" "$CLASS/ada"
+    zip_of "$CLASS/ben/all.ZIP" "my/lessons/$FIRST.c=<solutions/$FIRST.c" ../../../up.c=up
     touch -d 2026-10-01 "$CLASS/ben/all.ZIP"
     echo "no archive" >"$CLASS/cleo/all.zip"
-    run as_typed tests/grading/grade.sh class
-    assert_success
+    accepted tests/grading/grade.sh class
     assert_output --partial 'lesson'\''s file: "all.zip" cannot be unpacked'
     run jq -r '.[] | "\(.student) \(.points) \(.note)"' "$OUT/class.json"
-    assert_line --regexp "^ada $(possible "$lesson") .*published"
-    assert_line --regexp "^ben $(possible "$lesson") .*published"
+    assert_line --regexp "^ada $(possible "$FIRST") .*published"
+    assert_line --regexp "^ben $(possible "$FIRST") .*published"
     assert_line --partial "cleo 0 "
     # The ZIP file was handed in; its date counts, and not what it says of its files.
-    run date -r "$OUT/students/ben/handed-in/my/lessons/$lesson.c" +%F
+    run date -r "$OUT/students/ben/handed-in/my/lessons/$FIRST.c" +%F
     assert_output 2026-10-01
     assert_file_exists "$OUT/students/ben/handed-in/up.c"
     # What is handed in as a file later counts again.
-    cp "lessons/$lesson.c" "$CLASS/ben"
+    cp "lessons/$FIRST.c" "$CLASS/ben"
     run as_typed tests/grading/grade.sh class
-    assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$(possible "$lesson"),0,0]"
+    assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$(possible "$FIRST"),0,0]"
     assert_not_exists "$OUT/students/ben/handed-in"
 }
 
 # bats test_tags=long
 @test "ZIP files beside folders are students, and so are those of a ZIP file of the class" {
-    local lesson full name
-    lesson=$(first)
-    full=$(possible "$lesson")
-    export ONLY=$lesson SEED=7
+    local full name
+    full=$(possible "$FIRST")
+    export ONLY=$FIRST SEED=7
     mkdir "$CLASS"/{ada,.hidden}
-    cp "solutions/$lesson.c" "$CLASS/ada"
-    zip_of "$CLASS/ben.zip" "my work/$lesson.c=<solutions/$lesson.c"
-    zip_of "$CLASS/ada.ZIP" "$lesson.c=int main(void) { return 0; }"
-    zip_of "$CLASS/all.zip" "cleo_1_2_$lesson.c=a" "dora_3_4_$lesson.c=b"
+    cp "solutions/$FIRST.c" "$CLASS/ada"
+    zip_of "$CLASS/ben.zip" "my work/$FIRST.c=<solutions/$FIRST.c"
+    zip_of "$CLASS/ada.ZIP" "$FIRST.c=int main(void) { return 0; }"
+    zip_of "$CLASS/all.zip" "cleo_1_2_$FIRST.c=a" "dora_3_4_$FIRST.c=b"
     echo "no archive" >"$CLASS/cleo.zip"
-    run as_typed tests/grading/grade.sh class
-    assert_success
+    accepted tests/grading/grade.sh class
     assert_line "Not graded: .hidden (begins with a dot), all.zip (a download with all submissions:\
  name it alone), ada.ZIP (ada counts)."
     assert_line "Not unpacked: 'cleo.zip': File is not a zip file"
@@ -511,7 +497,7 @@ END
         assert_success
         assert_line "Not unpacked: '${name}notes.txt': its name names no student."
         run bash -c "cd '$OUT/handed-in' && find . -type f | LC_ALL=C sort"
-        assert_output "./ada/lessons/06_trim.c"$'\n'"./ben/my work/$lesson.c"
+        assert_output "./ada/lessons/06_trim.c"$'\n'"./ben/my work/$FIRST.c"
     done
     # A class of one, whose folder is no folder around students.
     zip_of "$BATS_TEST_TMPDIR/one.zip" ada/lessons/06_trim.c=a ada/solutions/06_trim.c=b
@@ -523,9 +509,8 @@ END
 }
 
 @test "STUDENT may be a ZIP file, or a folder with one; one that cannot be unpacked says why" {
-    local lesson zip=$BATS_TEST_TMPDIR/x.ZIP
-    lesson=$(first)
-    export ONLY=$lesson
+    local zip=$BATS_TEST_TMPDIR/x.ZIP
+    export ONLY=$FIRST
     not_unpacked() {
         refused "STUDENT=$zip cannot be unpacked: $1" STUDENT="$zip" tests/grading/grade.sh
         assert_file_not_exists "$OUT/grade.json"
@@ -536,7 +521,7 @@ END
     not_unpacked "it is larger than 64 MiB."
     zip_of "$zip"
     not_unpacked "it has no files."
-    zip_of "$zip" "$lesson.c=x"
+    zip_of "$zip" "$FIRST.c=x"
     python3 -SB - "$zip" <<'END'
 import sys
 from pathlib import Path
@@ -549,20 +534,18 @@ END
     zip_of "$zip" '%d*20001='
     not_unpacked "it has more than 20000 files."
     # Of many files those of lessons count; a long one is refused as it would be in a folder.
-    zip_of "$zip" 'book/%d.html*1000=x' "book/lessons/$lesson.c=<solutions/$lesson.c" \
+    zip_of "$zip" 'book/%d.html*1000=x' "book/lessons/$FIRST.c=<solutions/$FIRST.c" \
         book/lessons/06_trim.c=@31457280
-    run as_typed ONLY="$lesson 6" STUDENT="$zip" tests/grading/grade.sh
-    assert_success
+    accepted ONLY="$FIRST 6" STUDENT="$zip" tests/grading/grade.sh
     assert_line --partial "its files are in book/lessons."
     assert_line --partial "298.html': a student's first 300 files are unpacked, and there are 702 m"
-    assert_equal "$(jq -c '.lessons | map(.points)' "$OUT/grade.json")" "[$(possible "$lesson"),0]"
+    assert_equal "$(jq -c '.lessons | map(.points)' "$OUT/grade.json")" "[$(possible "$FIRST"),0]"
     assert_equal "$(jq -r '.lessons[1].sentence' "$OUT/grade.json")" \
         "lessons/06_trim.c is larger than 1 MiB. No lesson needs that much."
     mkdir "$CLASS/ada"
     mv "$zip" "$CLASS/ada"
-    run as_typed STUDENT="$CLASS/ada" tests/grading/grade.sh
-    assert_success
-    assert_equal "$(jq .points "$OUT/grade.json")" "$(possible "$lesson")"
+    accepted STUDENT="$CLASS/ada" tests/grading/grade.sh
+    assert_equal "$(jq .points "$OUT/grade.json")" "$(possible "$FIRST")"
     assert_equal "$(ls "$CLASS/ada")" x.ZIP
 }
 
@@ -599,9 +582,8 @@ END
 
 @test "an adjustment below 0 is shown as it is" {
     three
-    printf '[course]\nmaximum = 20\n[adjustments]\nada = -1 Copied.\nben/04 = -0.5 Late.\n' \
-        >"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
+    course '[course]' 'maximum = 20' '[adjustments]' 'ada = -1 Copied.' 'ben/04 = -0.5 Late.'
+    collect
     assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 19
     run grep -h "^Result = " "$OUT/students/ada/feedback.txt"
     assert_output --partial "Result = 20 x 2 / 2, then -1 Copied.: 20 x"
@@ -620,10 +602,8 @@ END
     handed_in_folder=$CLASS/ada/pools-main/lessons
     mkdir -p "$handed_in_folder"
     touch -d "2026-09-14 12:00Z" "$handed_in_folder/04_release_threshold.c"
-    printf '[course]\nsubmitted = file\nlate = 50\nzone = UTC\n[due]\n04 = 2026-09-13 23:00\n' \
-        >"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_success
+    course '[course]' 'submitted = file' 'late = 50' 'zone = UTC' '[due]' '04 = 2026-09-13 23:00'
+    collect
     assert_line "ada: its files are in pools-main/lessons."
     assert_line 'ben: not under a lesson'"'"'s name: "04 (1).c".'
     assert_line "Points and results are of 1 of the $all lessons alone."
@@ -637,7 +617,7 @@ lessons/04_release_threshold.c is no file, but \"04 (1).c\" does: name it 0"
 
 @test "every bad line of the course has a sentence with its number, and nothing is written" {
     three
-    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+    course <<'END'
 early = 1
 [course]
 maximum = many
@@ -660,13 +640,14 @@ adam/07 = 2026-09-14 23:59
 [adjustments]
 ada/07 = 2
 nobody = +2
+ada = +9999999
+[due]
+06 = 9999-12-31 23:59
 END
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_equal "$status" 2
-    assert_equal "$(sed -E "s,^$BATS_TEST_TMPDIR/course:,," <<<"$output" | cut -d : -f 1)" \
-        "$(printf '%s\n' 1 3 4 5 6 7 8 9 10 12 13 15 16 18 19 21 22)"
-    assert_line --partial '1: a section, such as [course], must come first.'
-    assert_line --partial '3: "many" is not a number from 0 on.'
+    not_collected 'course:1: a section, such as [course], must come first.'
+    assert_equal "$(sed -E "s,^$COURSE:,," <<<"$output" | cut -d : -f 1)" \
+        "$(printf '%s\n' 1 3 4 5 6 7 8 9 10 12 13 15 16 18 19 21 22 23 25)"
+    assert_line --partial '3: "many" is not a number from 0 to 1000000.'
     assert_line --partial '5: the time zone "Nowhere/City" is not known here'
     assert_line --partial '8: late is also in line 4.'
     assert_line --partial '9: expected "name = value"'
@@ -675,29 +656,25 @@ END
     assert_line --partial '19: the class has no student adam.'
     assert_line --partial '21: "2" must begin with + or -.'
     assert_file_not_exists "$OUT/class.csv"
-    printf '[due]\n07 = 2026-09-14 23:59\n' >"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_equal "$status" 2
-    assert_output --partial 'must have a line that names the time of a submission'
-    COURSE=/not/there collect
-    assert_equal "$status" 2
-    assert_output "/not/there cannot be read: No such file or directory. Name a text file."
+    COURSE=/not/there not_collected \
+        "/not/there cannot be read: No such file or directory. Name a text file."
     # The course is read before the first student is graded.
-    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade.sh class
-    assert_equal "$status" 2
+    course '[due]' '07 = 2026-09-14 23:59'
+    refused 'must have a line that names the time of a submission' tests/grading/grade.sh class
     assert_file_not_exists "$OUT/joblog.0.1"
 }
 
 @test "the roster gives the files for Canvas and Moodle, and the time of a submission" {
     three
-    cat >"$BATS_TEST_TMPDIR/roster.csv" <<'END'
+    export ROSTER=$BATS_TEST_TMPDIR/roster.csv
+    cat >"$ROSTER" <<'END'
 folder,Student,ID,SIS Login ID,Section,Email address,submitted,submitted 06
 ada,"Lovelace, Ada",11,ada,1,ada@example.org,2026-09-14 10:00,2026-09-15 10:00
 ben,"=Ben",12,ben,1,ben@example.org,2026-09-14 10:00,
 dora,"Dora",13,dora,1,dora@example.org,,
 emil,"Emil",14,emil,1,emil@example.org,,
 END
-    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+    course <<'END'
 [course]
 submitted = roster
 late = 50
@@ -707,8 +684,7 @@ late = 50
 result = Workbook (99)
 06 = Trim, lesson
 END
-    COURSE=$BATS_TEST_TMPDIR/course ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
-    assert_success
+    collect
     assert_line "Not in the roster, so not in the gradebook's file: cleo"
     assert_line "In the roster, but without a folder in the class: dora, emil"
     run cat "$OUT/canvas.csv"
@@ -720,13 +696,10 @@ END
     assert_output 'Email address,Workbook (99),"Trim, lesson"
 ada@example.org,75,2.5
 ben@example.org,25,0'
-    sed -i 's/2026-09-15 10:00/soon/; s/^ben.*/ada/' "$BATS_TEST_TMPDIR/roster.csv"
-    COURSE=$BATS_TEST_TMPDIR/course ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
-    assert_equal "$status" 2
-    assert_line --partial 'roster.csv:2: "soon" is not a date and time'
+    sed -i 's/2026-09-15 10:00/soon/; s/^ben.*/ada/' "$ROSTER"
+    not_collected 'roster.csv:2: "soon" is not a date and time'
     assert_line --partial 'roster.csv:3: it has 1 columns, the first line has 8.'
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_line --partial 'there is no ROSTER=FILE'
+    ROSTER='' not_collected 'there is no ROSTER=FILE'
 }
 
 # ---- pages ----
@@ -734,10 +707,8 @@ ben@example.org,25,0'
 @test "a student's page has what was expected, what happened and where to read, all escaped" {
     local page=$OUT/students/ben/feedback
     three
-    printf '[course]\nbook = https://example.org/book/\ntitle = P & "Q"\n' \
-        >"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_success
+    course '[course]' 'book = https://example.org/book/' 'title = P & "Q"'
+    collect
     run grep -ciE '<script|<b>|<i>' "$page.html"
     assert_output 0
     grep -qF '<p>Expected: &lt;b&gt;a&lt;/b&gt; &amp; b.</p>' "$page.html"
@@ -780,7 +751,6 @@ END
         '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "missing",
             "sentence": "lessons/06_trim.c does not exist."}'
     collect
-    assert_success
     run grep -E '^<h3>|^<p>Exp|^  at |^<pre|^<span' "$page.html"
     assert_output - <<END
 <h3><a href="#$file-2">Missed: one.</a></h3>
@@ -833,7 +803,6 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     a_grade cleo "$(with "$lesson" "$(item a failed y)" \
         "$(item b failed "it keeps 128 MiB.")" "$(item c skipped)")"
     collect
-    assert_success
     run jq -c '.[0].misses[0], (.[0].tests[] | [.name, .missed, .judged, .waiting, .difficulty,
         .discrimination])' "$OUT/statistics.json"
     assert_output '{"sentence":"it keeps N MiB.","students":2}
@@ -846,33 +815,26 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 }
 
 @test "bad arguments have a sentence and status 2" {
-    local seed
+    local given words
     three
     refused "the first number must be less than the second" tests/grading/grade.sh class batch 3 3
-    run as_typed JOBS=none tests/grading/grade.sh class
-    assert_output "JOBS=none: expected a whole number from 1 to 999999999."
-    # A longer seed would be refused for each student.
-    for seed in x 12345678901; do
-        run as_typed SEED=$seed tests/grading/grade.sh class
-        assert_output "SEED=$seed: expected a whole number from 1 to 999999999."
-    done
-    run as_typed CLASS="$CLASS/not" tests/grading/grade.sh class
-    assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
-    run as_typed CLASS=README.md tests/grading/grade.sh class
-    assert_output --partial "CLASS=README.md: this is neither a ZIP file nor a folder"
-    # The table of an earlier call stays.
-    echo kept >"$OUT/class.csv"
-    run as_typed ONLY=99 tests/grading/grade.sh class
-    assert_output --partial 'ONLY="99": there is no lesson 99.'
-    run as_typed CHECK_WAITING=x tests/grading/grade.sh class
-    assert_output "CHECK_WAITING=x: expected a number from 0 to 1, such as 0.5."
-    run as_typed OUT="$CLASS/out" tests/grading/grade.sh class
-    assert_output --partial "out is in the folder of the class, where it would count as a student."
-    assert_file_not_exists "$CLASS/out"
+    echo kept >"$OUT/class.csv" # the table of an earlier call stays
     cp lessons/01_first_allocation.c "$CLASS/ada"
-    run as_typed CLASS="$CLASS/ada" tests/grading/grade.sh class
-    assert_output --partial "so it is one student's folder."
-    assert_equal "$status" 2
+    # A longer seed would be refused for each student.
+    while IFS='|' read -r given words; do
+        refused "$words" "$given" tests/grading/grade.sh class
+    done <<END
+JOBS=none|JOBS=none: expected a whole number from 1 to 999999999.
+SEED=x|SEED=x: expected a whole number from 1 to 999999999.
+SEED=12345678901|SEED=12345678901: expected a whole number from 1 to 999999999.
+CLASS=$CLASS/not|CLASS=$CLASS/not: there is no such folder, and no such ZIP file.
+CLASS=README.md|CLASS=README.md: this is neither a ZIP file nor a folder
+CLASS=$CLASS/ada|so it is one student's folder.
+ONLY=99|ONLY="99": there is no lesson 99.
+CHECK_WAITING=x|CHECK_WAITING=x: expected a number from 0 to 1, such as 0.5.
+OUT=$CLASS/out|out is in the folder of the class, where it would count as a student.
+END
+    assert_file_not_exists "$CLASS/out"
     assert_equal "$(cat "$OUT/class.csv")" kept
 }
 
@@ -880,15 +842,14 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 
 # bats test_tags=long
 @test "a class: a row for each student, whatever the name; a second call grades changes" {
-    local lesson full name="-o'clock \"\$HOME\"" before
-    lesson=$(first)
-    export ONLY=$lesson SEED=7
-    full=$(possible "$lesson")
+    local full name="-o'clock \"\$HOME\"" before
+    export ONLY=$FIRST SEED=7
+    full=$(possible "$FIRST")
     mkdir -p "$CLASS/$name" "$CLASS"/{empty,linked,starter} "$CLASS/"$'\xff\n'
-    cp "solutions/$lesson.c" "$CLASS/$name"
-    cp "solutions/$lesson.c" "$CLASS/"$'\xff\n'
+    cp "solutions/$FIRST.c" "$CLASS/$name"
+    cp "solutions/$FIRST.c" "$CLASS/"$'\xff\n'
     ln -s ../starter "$CLASS/linked/lessons"
-    cp "lessons/$lesson.c" "$CLASS/starter"
+    cp "lessons/$FIRST.c" "$CLASS/starter"
     touch "$CLASS/notes.txt"
     mkdir "$CLASS/__MACOSX"
     run as_typed make -j2 grade-class
@@ -903,9 +864,8 @@ file)."
     before=$(find "$OUT/students/$name" -type f -exec sha256sum {} + | sort)
     touch "$BATS_TEST_TMPDIR/mark"
     rm "$CLASS/linked/lessons"
-    cp "solutions/$lesson.c" "$CLASS/starter"
-    run as_typed make grade-class
-    assert_success
+    cp "solutions/$FIRST.c" "$CLASS/starter"
+    accepted make grade-class
     run find "$OUT/students" -name grade.json -newer "$BATS_TEST_TMPDIR/mark"
     assert_equal "$(sort <<<"$output")" \
         "$OUT/students/linked/grade.json"$'\n'"$OUT/students/starter/grade.json"
@@ -945,13 +905,12 @@ start_class() {
 
 # bats test_tags=long
 @test "count = best: what is handed in later is kept beside what was; other seeds grade all again" {
-    export ONLY=06 COURSE=$BATS_TEST_TMPDIR/course
+    export ONLY=06
     result() { jq -c '.[0] | [.result, .points]' "$OUT/class.json"; }
-    printf '[course]\ncount = best\n' >"$COURSE"
+    course '[course]' 'count = best'
     mkdir -p "$CLASS/ada"
     cp solutions/06_trim.c "$CLASS/ada"
-    SEED=3 run as_typed tests/grading/grade.sh class
-    assert_success
+    SEED=3 accepted tests/grading/grade.sh class
     cp lessons/06_trim.c "$CLASS/ada"
     SEED=3 run as_typed tests/grading/grade.sh class
     assert_equal "$(jq .points "$OUT/students/ada/grade.json")" 0
@@ -960,7 +919,7 @@ start_class() {
     assert_equal "$(result)" "[100,$(possible 06_trim)]"
     run bash -c "cat '$OUT'/students/ada/submissions/*/grade.json | jq -s 'map(.seed)' -c"
     assert_output "[4,4]"
-    echo '[course]' >"$COURSE"
+    course '[course]'
     SEED=4 run as_typed tests/grading/grade.sh class
     assert_equal "$(result)" '[0,0]'
 }
@@ -979,8 +938,7 @@ start_class() {
         within_reason nothing_grades || miss "These go on: $(gradings)"
     done
     assert [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt 6 ]
-    run as_typed tests/grading/grade.sh class
-    assert_success
+    accepted tests/grading/grade.sh class
     run diff -r -x 'joblog*' "$WHOLE" "$OUT"
     assert_output ""
     run compgen -G "build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).*"
@@ -1006,12 +964,10 @@ start_class() {
 @test "a job array: two batches and a collecting step give what one call gives" {
     six
     for part in 0 1; do
-        run as_typed tests/grading/grade.sh class batch "$part" 2
-        assert_success
+        accepted tests/grading/grade.sh class batch "$part" 2
         assert_file_not_exists "$OUT/class.csv"
     done
     collect
-    assert_success
     run diff -r -x 'joblog*' -x 'lock*' "$WHOLE" "$OUT"
     assert_output ""
 }

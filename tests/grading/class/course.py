@@ -54,6 +54,8 @@ SETTINGS = (
 )
 
 
+MOST = 1000000  # of any number
+
 # What unpack.py names a student's folder: a name and the platform's number.
 NUMBERED = re.compile("_([0-9]+)$")
 
@@ -67,8 +69,9 @@ class Refused(Exception):
 
 def number(text, least=0):
     """A decimal number as a fraction, so that no sum depends on its order."""
-    if not re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", text) or Fraction(text) < least:
-        raise ValueError(f'"{text}" is not a number from {least} on')
+    decimal = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", text)
+    if not decimal or not least <= Fraction(text) <= MOST:
+        raise ValueError(f'"{text}" is not a number from {least} to {MOST}')
     return Fraction(text)
 
 
@@ -169,7 +172,7 @@ class Course:
 
     def date(self, text):
         try:
-            if not re.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}", text):
+            if not re.match(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}", text):
                 raise ValueError
             date = datetime.fromisoformat(re.sub("Z$", "+00:00", text))
         except ValueError:
@@ -195,7 +198,7 @@ class Course:
         points, _, reason = value.partition(" ")
         if not re.match("[+-]", points):
             raise ValueError(f'"{points}" must begin with + or -')
-        entry = (number(points, least=-100000), reason.strip())
+        entry = (number(points, least=-MOST), reason.strip())
         if name in self.students or "/" not in name:
             self.result_adjustments[self.student(name)] = entry
         else:
