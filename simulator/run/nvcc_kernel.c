@@ -669,6 +669,8 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
         struct address_info a = memory_find((const void *)(uintptr_t)value);
         if (a.kind == ADDRESS_PAGEABLE && !memory_host_has((const void *)(uintptr_t)value, 1))
             continue; /* A number. */
+        if (a.heap && a.heap == m->info.heap && a.heap->is_virtual)
+            return false; /* The mappings of a reservation may be one array. */
         given = allocation_at_launch(k->late, value);
         if (argument || !given.shadow || (uint64_t)(uintptr_t)given.address != value)
             return false;

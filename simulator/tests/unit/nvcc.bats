@@ -383,6 +383,7 @@ __global__ void of_other(int *a) { *a = 1; }
 __global__ void of_pool(int *a) { *a = 1; }
 __global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
 __global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
+__global__ void grown(int *a) { a[1 << 19] = a[(1 << 19) - 1] = 1; }
 __global__ void adds(int *a) { a[threadIdx.x] += 1; }
 __global__ void trap(int *a) { if (a) __trap(); }
 __global__ void asserts(int n) { assert(n == 3 && "three"); }
@@ -401,17 +402,19 @@ static int *other(bool pooled)
     cudaDeviceSynchronize();
     return cudaSetDevice(0) ? nullptr : p;
 }
-// Memory that kernels may only read.
-static int *read_only()
+// Two mappings, one after the other.
+static int *mapped(CUmemAccess_flags access)
 {
     CUmemGenericAllocationHandle m;
     CUmemAllocationProp p = {CU_MEM_ALLOCATION_TYPE_PINNED};
-    CUmemAccessDesc d = {{CU_MEM_LOCATION_TYPE_DEVICE}, CU_MEM_ACCESS_FLAGS_PROT_READ};
+    CUmemAccessDesc d = {{CU_MEM_LOCATION_TYPE_DEVICE}, access};
     CUdeviceptr at;
     p.location = d.location;
-    return cuMemAddressReserve(&at, 2 << 20, 0, 0, 0) || cuMemCreate(&m, 2 << 20, &p, 0)
-            || cuMemMap(at, 2 << 20, 0, m, 0) || cuMemSetAccess(at, 2 << 20, &d, 1)
-        ? nullptr : (int *)at;
+    if (cuMemAddressReserve(&at, 4 << 20, 0, 0, 0)) return nullptr;
+    for (int n = 0; n < 2; n++)
+        if (cuMemCreate(&m, 2 << 20, &p, 0) || cuMemMap(at + n * (2 << 20), 2 << 20, 0, m, 0))
+            return nullptr;
+    return cuMemSetAccess(at, 4 << 20, &d, 1) ? nullptr : (int *)at;
 }
 int main(int argc, char **argv)
 {
@@ -430,7 +433,8 @@ int main(int argc, char **argv)
     if (!strcmp(name, "of_pool")) of_pool<<<1, 1>>>(other(true));
     if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
     if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
-    if (!strcmp(name, "adds")) adds<<<1, 8>>>(read_only());
+    if (!strcmp(name, "adds")) adds<<<1, 8>>>(mapped(CU_MEM_ACCESS_FLAGS_PROT_READ));
+    if (!strcmp(name, "grown")) grown<<<1, 1>>>(mapped(CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     if (!strcmp(name, "trap")) trap<<<1, 1>>>(a);
     if (!strcmp(name, "asserts")) asserts<<<2, 1>>>(4);
     if (!strcmp(name, "half")) half<<<1, 128>>>(a);
@@ -492,6 +496,9 @@ wrong() {
         "which is beyond the shared memory of its block"
     wrong adds "illegal address" cudaErrorIllegalAddress \
         "which is mapped memory that this device may only read (cuMemSetAccess)"
+    # An array may have several mappings.
+    run bounded ./program grown
+    refute_output --partial "access outside the allocation"
     wrong half "launch failure" cudaErrorLaunchTimeout "waits at a barrier"
     stopped trap cudaErrorLaunchFailure "came to a trap"
     stopped asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
