@@ -35,7 +35,8 @@ bool scan(struct scanner *s)
         const char *end = strchr(at + 1, '"');
         length = end ? (size_t)(end - at) + 1 : strlen(at);
     } else if (is_part_of_name(*at)) {
-        while (is_part_of_name(at[length]))
+        /* A percent sign begins a name: "mov.u32%r1" is two words. */
+        while (is_part_of_name(at[length]) && at[length] != '%')
             length++;
         /* Labels in C++ names contain colons: "a::b" is one word. */
         while (length && at[length] == ':' && at[length + 1] == ':')

@@ -1274,13 +1274,14 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 }
 
 /* cp.async [shared], [global], bytes: copies at once; waiting for it matters to the notes alone. r:
- * both addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0. */
-static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
+ * both addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0.
+ * Copies to global memory come from shared memory. Returns false after a fault. */
+static bool copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses to, from;
     struct region region;
     struct instruction source = *i, target = *i;
-    source.space = SPACE_GLOBAL;
+    source.space = i->space == SPACE_GLOBAL ? SPACE_SHARED : SPACE_GLOBAL;
     source.wide = (uint8_t)(i->wide << 1);
     source.immediate = (int64_t)(int32_t)i->target;
     addresses_of(w, &target, 0, lanes, &to);
@@ -1294,21 +1295,42 @@ static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
         char *here = is_usual ? region.base + to_each[l]
                               : warp_bytes(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
         if (!here)
-            return;
+            return false;
         memset(here, 0, i->bytes);
         const char *there =
             bytes ? warp_bytes(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
         if (bytes && !there)
-            return;
+            return false;
         if (bytes)
             memcpy(here, there, bytes < i->bytes ? bytes : i->bytes);
-        shared_copied(w, i, l, to_each[l], i->bytes);
+        if (i->space == SPACE_SHARED)
+            shared_copied(w, i, l, to_each[l], i->bytes);
     }
+    return true;
 }
 
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->whole = i;
     copy(w, i, lanes);
+    w->whole = NULL;
+}
+
+/* cp.async.bulk, with as many bytes as r[2] says, a multiple of 16. */
+void run_bulk_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    struct instruction piece = *i;
+    piece.run = run_copy;
+    w->whole = i;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        const uint32_t bytes = ((const lane_u32 *)(w->registers + i->r[2]))[l];
+        for (uint32_t done = 0; done < bytes; done += piece.bytes) {
+            piece.immediate = i->immediate + done;
+            piece.target = i->target + done;
+            if (!copy(w, &piece, 1u << l))
+                break;
+        }
+    }
     w->whole = NULL;
 }

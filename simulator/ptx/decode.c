@@ -256,6 +256,19 @@ static uint32_t constant_predicate(struct decoder *d, bool value)
     return at;
 }
 
+/* An instruction of four bytes rounds a decimal number to them. */
+static uint32_t number_value(struct decoder *d, const struct operand *o, uint32_t bytes)
+{
+    uint64_t bits = (uint64_t)o->number;
+    if (o->is_decimal && bytes == 4) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        bits = 0;
+        memcpy(&bits, &(float){(float)value}, sizeof(float));
+    }
+    return decode_constant(d, bits, bytes, NULL);
+}
+
 uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes)
 {
     uint32_t at = 0;
@@ -276,8 +289,7 @@ uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes
         }
         return at;
     case OPERAND_NUMBER:
-        return bytes == 1 ? constant_predicate(d, o->number != 0)
-                          : decode_constant(d, (uint64_t)o->number, bytes, NULL);
+        return bytes == 1 ? constant_predicate(d, o->number != 0) : number_value(d, o, bytes);
     case OPERAND_SYMBOL: return symbol_value(d, o, bytes);
     case OPERAND_SINK: return bytes == 1 ? decode_new_register(d, 1) : SCRATCH_RESULT;
     default: decode_refuse(d, "an operand of a form that is not simulated"); return 0;
@@ -299,8 +311,8 @@ static struct operand *operand_new(struct decoder *d)
 
 static int64_t number_of(struct word w)
 {
-    if (w.length > 2 && w.at[0] == '0' && strchr("fFdD", w.at[1]))
-        return (int64_t)strtoull(w.at + 2, NULL, 16);
+    if (w.length > 2 && w.at[0] == '0' && strchr("fFdDbB", w.at[1]))
+        return (int64_t)strtoull(w.at + 2, NULL, strchr("bB", w.at[1]) ? 2 : 16);
     return (int64_t)word_number(w);
 }
 
@@ -351,6 +363,17 @@ static struct operand read_address(struct decoder *d)
     return o;
 }
 
+/* A number like 0.5 or 1e10. */
+static void read_decimal(struct decoder *d, struct operand *o)
+{
+    char *end;
+    const double value = strtod(o->word.at, &end);
+    o->is_decimal = true;
+    memcpy(&o->number, &value, sizeof value);
+    if (end != o->word.at + o->word.length)
+        decode_refuse(d, "a number of a form that is not simulated");
+}
+
 static struct operand read_name(struct decoder *d)
 {
     struct operand o = {.kind = OPERAND_SYMBOL, .word = d->s.word};
@@ -359,8 +382,11 @@ static struct operand read_name(struct decoder *d)
     else if (*o.word.at == '%')
         o.kind = OPERAND_SPECIAL;
     else if (*o.word.at >= '0' && *o.word.at <= '9') {
+        const bool is_plain = o.word.at[0] == '0' && o.word.length > 1 && o.word.at[1] != '.';
         o.kind = OPERAND_NUMBER;
         o.number = number_of(o.word);
+        if (!is_plain && strcspn(o.word.at, ".eE") < o.word.length)
+            read_decimal(d, &o);
     } else if (word_is(o.word, "_"))
         o.kind = OPERAND_SINK;
     scan(&d->s);
@@ -379,7 +405,7 @@ static struct operand read_operand(struct decoder *d)
     struct operand o = read_name(d);
     o.negated = negated;
     if (minus)
-        o.number = -o.number;
+        o.number = o.is_decimal ? o.number ^ INT64_MIN : -o.number;
     if (scan_over(&d->s, "|")) {
         o.second = operand_new(d);
         *o.second = read_operand(d);

@@ -23,6 +23,7 @@ struct operand {
     /* The name of a register or symbol, or the text of a number. */
     struct word word;
     bool negated;
+    bool is_decimal; /* `number` has the bits of a double. */
     /* The value of a number, or the offset of an address or symbol. */
     int64_t number;
     /* A register: its offset or index, and its bytes (1 for a predicate). */

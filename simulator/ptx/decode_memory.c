@@ -296,10 +296,27 @@ static void decode_copy_arrival(struct decoder *d)
         finish(d, run_mbarrier, &i);
 }
 
+/* The mbarrier, operand 3, counts the bulk copy and its bytes. */
+static void decode_bulk_arrival(struct decoder *d, uint32_t bytes)
+{
+    struct instruction i = {
+        .option = MBARRIER_COMPLETE, .bytes = 8, .space = SPACE_SHARED, .count = 1};
+    i.r[0] = SCRATCH_RESULT;
+    i.r[1] = read_address(d, &i, &d->statement.operands[3]);
+    i.r[2] = bytes;
+    finish(d, run_count_copies, &i);
+    finish(d, run_mbarrier, &i);
+}
+
 /* cp.async.ca.shared.global [to], [from], bytes, and the statements that wait for it. */
 static void decode_copy(struct decoder *d)
 {
     struct statement *st = &d->statement;
+    /* A bulk copy to global memory is over at once. */
+    if (has_part(st, "bulk") && (st->operand_count < 2 || has_part(st, "prefetch"))) {
+        decode_add(d, run_fence, INSTRUCTION_PLAIN);
+        return;
+    }
     if (has_part(st, "commit_group")) {
         decode_add(d, run_close_group, INSTRUCTION_PLAIN);
         return;
@@ -313,20 +330,26 @@ static void decode_copy(struct decoder *d)
         decode_copy_arrival(d);
         return;
     }
-    if (has_part(st, "bulk mbarrier") || st->operand_count < 3) {
+    const bool bulk = has_part(st, "bulk"), out = has_part(st, "bulk_group");
+    if (bulk ? st->operand_count < (out ? 3 : 4) || !has_part(st, "global")
+                   || has_part(st, "tensor multicast::cluster cp_mask")
+             : has_part(st, "mbarrier") || st->operand_count < 3) {
         decode_refuse(d, "an asynchronous copy that is not simulated");
         return;
     }
-    struct instruction from = {.count = 1}, i = {.count = 1, .space = SPACE_SHARED};
+    struct instruction from = {.count = 1},
+                       i = {.count = 1, .space = out ? SPACE_GLOBAL : SPACE_SHARED};
     i.r[0] = read_address(d, &i, &st->operands[0]);
     i.r[1] = read_address(d, &from, &st->operands[1]);
     i.target = (uint32_t)from.immediate;
     i.wide |= from.wide >> 1;
-    i.bytes = (uint8_t)st->operands[2].number;
-    i.option = st->operand_count > 3 && !has_part(st, "L2::cache_hint");
-    if (i.option)
-        i.r[2] = decode_value(d, &st->operands[3], 4);
-    finish(d, run_copy, &i);
+    i.bytes = bulk ? 16 : (uint8_t)st->operands[2].number;
+    i.option = !bulk && st->operand_count > 3 && !has_part(st, "L2::cache_hint");
+    if (bulk || i.option)
+        i.r[2] = decode_value(d, &st->operands[bulk ? 2 : 3], 4);
+    finish(d, bulk ? run_bulk_copy : run_copy, &i);
+    if (bulk && !out)
+        decode_bulk_arrival(d, i.r[2]);
 }
 
 bool decode_memory(struct decoder *d)

@@ -66,6 +66,19 @@ static INLINE uint32_t find(uint64_t x)
 
 static INLINE uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
 
+/* fns: the place of the n-th one in `mask`, counted from bit `at` on, downward if n < 0. If n is 0,
+ * only the bit `at` counts. */
+static INLINE uint32_t place_of_one(uint32_t mask, uint32_t at, int32_t n)
+{
+    uint32_t missing = n < 0 ? 0 - (uint32_t)n : n ? (uint32_t)n : 1;
+    for (; at < 32; at = n < 0 ? at - 1 : n ? at + 1 : 32) {
+        missing -= mask >> at & 1;
+        if (!missing)
+            return at;
+    }
+    return UINT32_MAX;
+}
+
 /* bmsk: ones, `count` of them from bit `at` on. */
 static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
 {

@@ -59,7 +59,7 @@ static const char *print_one(struct warp *w, unsigned l, const char *format, con
     else if (type == 's')
         printf(one, value ? bytes_of(w, l, value, 1) : "(null)");
     else if (type == 'p')
-        printf("0x%llx", (unsigned long long)value);
+        printf(value ? "0x%llx" : "(nil)", (unsigned long long)value);
     else if (bytes == 8)
         printf(one, value);
     else

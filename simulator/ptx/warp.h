@@ -472,7 +472,7 @@ instruction_run run_modified, run_lop3, run_move, run_pack, run_unpack, run_fram
     run_clock;
 instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, run_isspacep;
 instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_volatile,
-    run_load_parameter, run_atomic, run_copy, run_close_group, run_wait_copies;
+    run_load_parameter, run_atomic, run_copy, run_bulk_copy, run_close_group, run_wait_copies;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
 instruction_run run_mbarrier, run_count_copies, run_mbarrier_pending, run_reduce, run_trap,
     run_printf, run_assertion, run_malloc, run_free, run_set_conditional, run_device_call;

@@ -45,6 +45,9 @@
     M("add.rz.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800000)                                     \
     M("add.rm.f32 %f0, 0fBF800000, 0fB3000000;" F, 0xBF800001)                                     \
     M("add.rp.f32 %f0, 0f3F800000, 0f33000000;" F, 0x3F800001)                                     \
+    M("add.f32 %f0, 0.1, -0.5;" F, 0xBECCCCCD)                                                     \
+    M("mov.f64 %g0, 1e10;" G, 0x4202A05F20000000)                                                  \
+    M("mov.b32 %r0, 0b101; add.u32 %r0, %r0, 0123;" R, 88)                                         \
     M("min.f32 %f0, 0f7FC00000, 0f3F800000;" F, 0x3F800000)                                        \
     M("min.f32 %f0, 0f00000000, 0f80000000;" F, 0x80000000)                                        \
     M("copysign.f32 %f0, 0fBF800000, 0f40000000;" F, 0xC0000000)                                   \
@@ -109,6 +112,12 @@
     M("cvt.rn.tf32.f32 %r0, 0f3F801000;" R, 0x3F800000)                                            \
     M("cvt.rz.tf32.f32 %r0, 0fBF801FFF;" R, 0xBF800000)                                            \
     M("cvt.rna.tf32.f32 %r0, 0fFF800000;" R, 0xFF800000)                                           \
+    M("mov.u32%r0, %laneid;" R, l)                                                                 \
+    M("fns.b32 %r0, 0x94, 0, 2;" R, 4)                                                             \
+    M("fns.b32 %r0, 0x94, 4, -2;" R, 2)                                                            \
+    M("fns.b32 %r0, 0x94, 4, 0;" R, 4)                                                             \
+    M("fns.b32 %r0, 0x94, 5, 0;" R, MINUS(1))                                                      \
+    M("fns.b32 %r0, 0x94, %r7, 2;" R, l < 3 ? 4 : l < 5 ? 7 : MINUS(1))                            \
     M("szext.clamp.s32 %r0, 0xF8, 4;" R, MINUS(8))                                                 \
     M("szext.clamp.u32 %r0, 0xF8, 4;" R, 8)                                                        \
     M("szext.clamp.s32 %r0, 0x12345678, 40;" R, 0x12345678)                                        \
@@ -326,6 +335,16 @@
       "mov.u32 %r2, 4; cp.async.ca.shared.global [%r1], [%d1+8], 8, %r2; "                         \
       "cp.async.wait_all; membar.gl; ld.shared.u64 %d0, [part];",                                  \
       0x0C0B0A09)                                                                                  \
+    M("cvt.u64.u32 %d0, %r7; st.global.u64 [%d7], %d0; fence.proxy.async; sub.s64 %d5, %d7, %d6; " \
+      "bar.warp.sync -1; setp.eq.u32 %p0, %r7, 0; mov.u32 %r1, part; mov.u32 %r2, 128; "           \
+      "@%p0 mbarrier.init.shared.b64 [%r1+128], 1; fence.proxy.async; bar.warp.sync -1; "          \
+      "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d5], %r2, " \
+      "[%r1+128]; @%p0 mbarrier.arrive.expect_tx.shared.b64 %d1, [%r1+128], %r2; { WAIT: "         \
+      "mbarrier.test_wait.parity.shared.b64 %p1, [%r1+128], 0; @!%p1 bra WAIT; } "                 \
+      "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%d5+128], [%r1], %r2; "                   \
+      "@%p0 cp.async.bulk.commit_group; @%p0 cp.async.bulk.wait_group 0; bar.warp.sync -1; "       \
+      "ld.global.u64 %d0, [%d7];",                                                                 \
+      l % 16)                                                                                      \
     /* what runs next */                                                                           \
     M("rem.u32 %r1, %r7, 3; table: .branchtargets one, two_, three; brx.idx %r1, table; "          \
       "one: mov.u32 %r0, 10; bra.uni end; two_: mov.u32 %r0, 20; bra.uni end; "                    \

@@ -305,5 +305,28 @@ KERNEL(counted, 1, N)
     __syncthreads();
     x[t] = s[N - 1 - t];
 }
+// One thread copies all bytes at once.
+KERNEL(bulk, 1, N)
+{
+    __shared__ alignas(16) int s[N];
+    __shared__ __mbarrier_t barrier;
+    int t = threadIdx.x;
+    unsigned to = (unsigned)__cvta_generic_to_shared(s);
+    unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+    if (!t)
+        __mbarrier_init(&barrier, N);
+    __syncthreads();
+    if (!t)
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+            "[%0], [%1], %2, [%3]; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%3], %2;" ::"r"(
+                to),
+            "l"(x), "r"((unsigned)sizeof s), "r"(at)
+            : "memory");
+    auto token = __mbarrier_arrive(&barrier);
+    while (!wrong && !__mbarrier_test_wait(&barrier, token))
+        ;
+    y[t] = s[N - 1 - t];
+}
 
 int main(int argc, char **argv) { return run_cases(argc, argv); }
