@@ -291,6 +291,11 @@ static cudaError_t find_loaded(const void *function, struct registered_kernel **
     return *f ? cudaSuccess : nvcc_kernel_refuse(*k, why);
 }
 
+cudaError_t do_cuFuncLoad(struct call *call, CUfunction function)
+{
+    return registry_kernel(function) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
 cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction function)
 {
     if (!module || !function)

@@ -82,6 +82,23 @@ cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kern
     return *code ? cudaSuccess : nvcc_kernel_refuse(*kernel, why);
 }
 
+/* The host function's address stands for the kernel in the driver API, too. */
+cudaError_t do_cudaGetFuncBySymbol(struct call *call, cudaFunction_t *function, const void *symbol)
+{
+    if (!function)
+        return cudaErrorInvalidValue;
+    if (!registry_kernel(symbol))
+        return cudaErrorInvalidDeviceFunction;
+    *function = (cudaFunction_t)symbol;
+    return cudaSuccess;
+}
+
+/* Returns how much shared memory a block may have, static memory included. */
+static size_t shared_limit(const struct registered_kernel *k)
+{
+    return k->shared_limit ? k->shared_limit : 48 * KiB;
+}
+
 /* Assumed: 32 registers, which PTX does not tell, and no constant memory. */
 cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttributes *attributes,
                                      const void *kernel)
@@ -94,7 +111,7 @@ cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttribute
     if (e)
         return e;
     unsigned most = code->entry->function->max_threads;
-    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
+    size_t limit = shared_limit(k);
     *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = code->static_shared_bytes,
                                               .localSizeBytes = code->entry->frame_bytes,
                                               .maxThreadsPerBlock = most ? (int)most : 1024,
@@ -143,7 +160,9 @@ cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     if (!e && (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride))
         return cudaErrorInvalidValue;
     if (!e)
-        *blocks = (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
+        *blocks = shared_bytes + code->static_shared_bytes > shared_limit(k)
+                    ? 0
+                    : (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     return e;
 }
 
@@ -161,7 +180,7 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
     if (e)
         return e;
     const int all = (int)device_figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
-              most = (int)device_figure(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+              most = (int)shared_limit(k);
     int each = all / blocks - (int)device_figure(cudaDevAttrReservedSharedMemoryPerBlock);
     each = (each < most ? each : most) - (int)code->static_shared_bytes;
     *bytes = each > 0 ? (size_t)each : 0;

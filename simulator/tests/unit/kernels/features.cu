@@ -109,11 +109,18 @@ static void cooperative()
 static void attributes()
 {
     cudaFuncAttributes of_scale;
-    int blocks;
+    int blocks, none;
+    size_t most;
+    cudaFunction_t function;
     OK(cudaFuncGetAttributes(&of_scale, scale));
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 256, 0));
     printf("%d threads, %zu bytes, %d blocks\n", of_scale.maxThreadsPerBlock,
            of_scale.sharedSizeBytes, blocks);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&none, scale, 256, (48 << 10) + 1));
+    OK(cudaOccupancyAvailableDynamicSMemPerBlock(&most, scale, 1, 256));
+    if (none || most != 48 << 10)
+        printf("%d blocks, %zu bytes\n", none, most);
+    OK(cudaGetFuncBySymbol(&function, (void *)scale));
     scale<<<1, 2000>>>(a, 1, 1);
     printf("%s\n", cudaGetErrorName(cudaGetLastError()));
     cudaLaunchConfig_t config = {};
