@@ -22,8 +22,9 @@ load ../suite
 
 @test "README.md has the table of the manifests and the addresses that CITATION.cff has" {
     local copy=$BATS_TEST_TMPDIR/copy
-    mkdir -p "$copy/tests/grading"
+    mkdir -p "$copy/tests/grading" "$copy/tools"
     cp -r tests/lessons "$copy/tests"
+    cp tools/usage.py "$copy/tools"
     cp tests/grading/manifest.py "$copy/tests/grading"
     cp README.md CITATION.cff "$copy"
     python3 -SB "$copy/tests/grading/manifest.py" readme
