@@ -33,7 +33,7 @@ static void read_modifiers(struct decoder *d, struct instruction *i)
         struct word w = st->parts[n];
         if (read_space(w, &i->space) || is_hint(w))
             continue;
-        if (word_among(w, "v2 v4 v8"))
+        if (word_among(w, "v2 v4"))
             i->count = (uint8_t)(w.at[1] - '0');
         else if (type_bytes(w) && type_bytes(w) <= 8) {
             i->bytes = (uint8_t)type_bytes(w);
