@@ -15,8 +15,7 @@ static union {
 } asked[2];
 static void *asked_pointers[2][REQUESTS + 1];
 
-/* As many requests as an arena takes, of up to more than the alignment, in two arenas. The sixth
- * is for no bytes. */
+/* As many requests as an arena takes, of up to more than the alignment, in two arenas. */
 static void asked_places(const size_t *alignments, size_t size)
 {
     for (int a = 0; a < 2; a++)
@@ -24,7 +23,7 @@ static void asked_places(const size_t *alignments, size_t size)
     for (size_t i = 0; i < REQUESTS; i++)
         for (int a = 0; a < 2; a++) {
             struct arena *arena = &asked[a].arena;
-            size_t bytes = (i ^ 5) * size % (3 * alignments[a]);
+            size_t bytes = 1 + i * size % (3 * alignments[a]);
             int placed = arena_want(arena, &asked_pointers[a][i], bytes);
             printf("\nrequest %zu, for %zu bytes, in an arena with an alignment of %zu", i + 1,
                    bytes, alignments[a]);
@@ -56,6 +55,7 @@ static void asked_fit(size_t alignment, size_t limit, size_t size)
     size_t offset = (size + alignment - 1) / alignment * alignment;
     asked_want(alignment, limit, size, 3, 0, limit - 100);
     asked_want(alignment, limit, 0, 0, 0, limit);
+    asked_want(alignment, limit, size, 3, 0, 0);
     asked_want(alignment, limit, size, 3, 0, limit - offset);
     asked_want(alignment, limit, limit - 1, 3, 0, size);
     asked_want(alignment, limit, limit, 3, 0, 1);

@@ -46,7 +46,7 @@ def test_places(check):
     for alignment, _ in arenas:
         needed, answers = 0, {}
         for number in range(16):
-            wanted = (number ^ 5) * size % (3 * alignment)
+            wanted = 1 + number * size % (3 * alignment)
             offset = rounded_up(needed, alignment)
             needed = offset + wanted
             name = f"request {number + 1}, for {wanted} bytes, in an arena with an alignment of"
@@ -81,6 +81,7 @@ def unpadded(limit, size):
     return [
         (0, ends, (limit - 100, size)),
         (1, "a request that ends exactly at the limit fits.", (limit, 0, "0 requests")),
+        (1, "a request for no bytes fits wherever another begins within the limit.", (0, size)),
         (0, past, (size, limit - 1)),
         (0, past, (1, limit)),
         (0, largest, (SIZE_MAX, size)),
