@@ -1,7 +1,7 @@
 """Lesson 06: trim after the free has finished, keep what the next phase needs, put together what
 stays."""
 
-from check import MIB, QUERY, met_by_starter, miss, rounded_up
+from check import MIB, QUERY, line_of, met_by_starter, miss, rounded_up
 
 MOST = (1 << 64) - 1
 SYNCHRONIZE = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
@@ -32,7 +32,8 @@ def history(lines, pool):
     for x in lines.that(lambda x: "call" in x):
         call, words = x["call"], ""
         if call == "cudaMemPoolTrimTo" and x["pool"] == pool:
-            words = f"cudaMemPoolTrimTo to {mib(x['keep'])}, which left {mib(x['reserved'])}"
+            words = f"cudaMemPoolTrimTo to {mib(x['keep'])}{line_of(x)}"
+            words += f", which left {mib(x['reserved'])}"
         elif call in (*SYNCHRONIZE, *QUERY, "cudaFree"):
             words = call
         elif call == "cudaMemPoolSetAttribute" and x["value"] < MOST:

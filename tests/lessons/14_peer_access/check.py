@@ -40,7 +40,7 @@ def listed(journal):
         return f"pool {line.get('pool')}, {change}" + f" ({result})" * (result != SUCCESS)
 
     found = "; ".join(map(words, changes(journal)))
-    called = f"called for: {found}" if found else "not called"
+    called = f"called{line_of(changes(journal)[0])} for: {found}" if found else "not called"
     return f"cudaMemPoolSetAccess was {called}."
 
 

@@ -256,7 +256,7 @@ def test_waits(check):
     if found:
         miss(f"""for device memory the host waits neither in arena_reset nor in arena_commit: a
             stream can wait for the other one.
-            Happened: the host waited in {found.names}.""")
+            Happened: the host waited in {found.names}{line_of(found[0])}.""")
     journal = frames(check, "host")[0].journal
     reset = marked(journal, 1)
     commit = marked(reset, 2)
@@ -264,13 +264,13 @@ def test_waits(check):
     if found:
         miss(f"""arena_reset does not make the host wait. If the work is not over, the host waits at
             the commit.
-            Happened: in arena_reset the host waited in {", ".join(found.column("call"))}.""")
+            Happened: in arena_reset the host waited in {found.names}{line_of(found[0])}.""")
     found = commit.before(marked(commit, 3)[0]).waits
     if found:
         miss(f"""the commit of an arena waits for what the streams had to do when that arena was
             reset, not for the frame of another arena: with two in turn, the host is a frame ahead.
-            Happened: the host waited in {", ".join(found.column("call"))}, at the first commit of a
-            second arena of pinned memory.""")
+            Happened: the host waited in {found.names}{line_of(found[0])}, at the first commit of
+            a second arena of pinned memory.""")
     expect_no_asking(journal, "arena_commit waits for both events, in a call.")
     check.after(test_kept_memory)
     run = frames(check, "beside")[0]

@@ -387,15 +387,17 @@ def test_few_calls(check):
 @section(6)
 def test_four_streams(check):
     check.after(test_hand_over)
-    figures, _ = replay(check, "four-streams")
+    figures, run = replay(check, "four-streams")
     late, _ = replay(check, "four-streams", SIM_SCHEDULE="late")
     if (late.peak, late.taken) != (figures.peak, figures.taken):
         check.after(test_counts)
+        asked = run.journal.queries.first
+        by = f" It asked in {asked['call']}{line_of(asked)}." if asked else ""
         miss(f"""what the cache reserves depends on what it is asked for, and not on how far the
             device is: a cache that asks (cudaStreamQuery, cudaEventQuery) and takes what happens to
             be finished needs more on another day.
             Happened: {figures.peak} MiB in {figures.taken} pieces, and {late.peak} MiB in
-            {late.taken} pieces where the device does its work later.""")
+            {late.taken} pieces where the device does its work later.{by}""")
     expect_peak(check, figures, "four-streams")
     expect_few_pieces(figures)
     allocations = ROUNDS * figures.pairs
