@@ -25,6 +25,15 @@
 ##            make live          the device for pages; make release: all to publish
 ##            make clean         remove build/
 ## WORDS      BACKEND=simulator or gpu (default: gpu if there is one), DEBUG=1
+KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
+KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND ABOUT PROGRAM CC CXX RELEASE SANITIZE
+KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(name)))
+# A value is text, in which neither make nor a shell expands anything: recipes have it in their
+# environment. Since make 4.4 $(shell) has it, too, so this comes before the first one.
+$(foreach name,$(KNOWN),$(if $(filter line environment,$(origin $(name))),\
+	$(eval override export $(name) := $$(value $(name)))))
+
 # Bash warns each time it starts with an LC_ALL that the machine lacks.
 ifneq ($(if $(LC_ALL),$(shell bash -c : 2>&1)),)
 .SHELLFLAGS := -u LC_ALL bash -c
@@ -61,6 +70,9 @@ ifneq ($(filter 3.% 4.0% 4.1 4.1.%,$(MAKE_VERSION)),)
 $(error This is make $(MAKE_VERSION), and the workbook needs 4.2 or later. On macOS use a \
 	container, as README.md says)
 endif
+ifeq ($(wildcard tools/line_end.txt),)
+$(error $(CURDIR) is not the folder of the workbook. Name that one: make -C FOLDER)
+endif
 # CRLF line ends break the shell scripts, so stop early if Git has converted the files.
 define PLAIN
 plain
@@ -93,10 +105,6 @@ endif
 endif
 
 # FILES=my.c in place of FILE=my.c would otherwise change nothing, without a word.
-KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
-KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND ABOUT PROGRAM CC CXX RELEASE SANITIZE
-KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
-GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(KNOWN),$(GIVEN))
 ifneq ($(and $(UNKNOWN),$(filter 0,$(MAKELEVEL))),)
 RESEMBLING := $(shell python3 -SB tools/unknown.py variables $(call quoted,$(UNKNOWN)) "$(KNOWN)")
@@ -108,7 +116,7 @@ endif
 # A word that is empty (STUDENT="$$name" without a name), or that no command of this call takes,
 # would otherwise change nothing, without a word.
 define expect_word
-ifneq ($(and $(filter 0,$(MAKELEVEL)),$(MAKECMDGOALS),$(filter line,$(origin $(1)))),)
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(MAKECMDGOALS),$(filter $(1),$(GIVEN))),)
 ifeq ($$(strip $$(value $(1))),)
 $$(error $(1)= is empty. Give it a value, or leave it out)
 endif
@@ -128,9 +136,6 @@ $(call takes,NAME,new-lesson mutant)
 $(call takes,KIND ABOUT,mutant)
 $(call takes,LESSON,mutant program)
 $(call takes,OUT,grade grade-class handout gradescope release gpu)
-# A value is text, in which neither make nor a shell expands anything: recipes have it in their
-# environment.
-$(foreach name,$(filter $(KNOWN),$(GIVEN)),$(eval override export $(name) := $$(value $(name))))
 
 # A file's path alone would not be used: make would say of it that there is nothing to be done.
 PATHS := $(wildcard $(filter %.c %.cu %.cpp %.cc %.zip /% ./% ../%,\
@@ -165,7 +170,7 @@ ifneq ($(or $(filter-out 0 1,$(words $(MUTANT))),$(call odd,$(SIGNS),$(MUTANT)))
 $(error MUTANT=$(MUTANT): expected the name of one mutant)
 endif
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
-ifneq ($(words $(FILE))$(call odd,$(SIGNS),$(FILE)),1)
+ifneq ($(subst $(firstword $(FILE)),1,$(FILE))$(call odd,$(SIGNS),$(FILE)),1)
 $(error FILE=$(FILE): expected one file, in whose path are no blanks and none of $(SIGNS) Make a \
 	link to it: ln -sr $(call quoted,$(FILE)) build/mine.c; then FILE=build/mine.c)
 endif
@@ -253,7 +258,7 @@ build/venv/docs: FORCE | build/cuda/found
 
 # If a program fails for lack of a usable GPU or driver, on_gpu.sh says so. Lessons and clinic cases
 # are run with reports of leaks, as their checks do.
-ON_DEVICE := SIM_COLUMNS=$${SIM_COLUMNS-100} SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
+ON_DEVICE := set -f; SIM_COLUMNS=$${SIM_COLUMNS-100} SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
 	$(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
@@ -285,7 +290,7 @@ check-$(1): $(LIBRARY)
 hint-$(1):
 	@bash tools/hint.sh $(2) "$$$$HINTS"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@bash tools/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $$$$ARGS
+	@set -f; bash tools/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $$$$ARGS
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
@@ -390,7 +395,7 @@ bench: $(KERNELS) build/kernels/costs.ptx
 build/kernels/costs.ptx: simulator/tests/unit/kernels/costs.cu build/nvcc/nvcc
 	@mkdir -p $(@D) && "$$(cat build/nvcc/nvcc)" -ptx $< -o $@
 bench scale: %: $(SIMULATOR)/simulator/tests/unit/%
-	@$< $$ARGS
+	@set -f; $< $$ARGS
 
 .PHONY: headers
 headers:
@@ -418,5 +423,7 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
+# What exists comes here with make -B.
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@python3 -SB tools/unknown.py goal $(call quoted,$@) "$(LESSONS)" "$(CASES)"
+	@[ -e $(call quoted,$@) ] || \
+		python3 -SB tools/unknown.py goal $(call quoted,$@) "$(LESSONS)" "$(CASES)"

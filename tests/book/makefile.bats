@@ -86,7 +86,7 @@ stub() {
         assert_output --partial "${words#*:}"
         refute_line --partial 08_stream_order
     done
-    accepted make list WIDTH=80 CC=gcc PROGRAM="a b"
+    accepted make -B list WIDTH=80 CC=gcc PROGRAM="a b"
     # A value of several words, of which one looks like a variable.
     accepted make list FLAGS="-Iinclude -DSEED=41 -DOUT" ARGS=$'8 FILES=3\tstudents=2'
 }
@@ -108,6 +108,7 @@ stub() {
     cp "$mine" "$BATS_TEST_TMPDIR/two words.c"
     refused "expected one file, in whose path are no blanks and none of" \
         make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
+    refused "expected one file" make check-01 FILE="$mine "
     refused "$BATS_TEST_TMPDIR is a folder" make check-01 FILE="$BATS_TEST_TMPDIR"
     mkfifo "$BATS_TEST_TMPDIR/pipe.c"
     refused "is no file that keeps text" make check-01 FILE="$BATS_TEST_TMPDIR/pipe.c"
@@ -116,8 +117,11 @@ stub() {
 
 @test "a value is text: neither make nor a shell expands what is in it" {
     local text
-    for text in '"' "'" '$(id)' '`id`' 'a;b' '$HOME'; do
+    for text in '"' "'" '$(id)' '$(error)' '`id`' 'a;b' '$HOME' '*'; do
         refused "got \"$text\"" make 02 ARGS="$text" BACKEND=simulator
+        refused "got \"$text\"" make -C lessons 02 ARGS="$text" BACKEND=simulator
+        refused "got \"$text\"" ARGS="$text" make 02 BACKEND=simulator
+        refused "FILE=$text.c: expected one file" FILE="$text.c" make check-01
         refused "HINTS=$text: give" make hint-01 HINTS="$text"
         refused "BACKEND=$text is not valid" make list BACKEND="$text"
         refused "make new-lesson: give NAME" make new-lesson NAME="$text"
@@ -127,13 +131,14 @@ stub() {
         refused "FILE=$text.c: expected one file" make check-01 FILE="$text.c"
         refused "make mine: $text.c does not exist" make mine FILE="$text.c"
         refused "OUT=$text: Gradescope takes" make gradescope OUT="$text"
-        refused "make ${text/(id)/}: there is no such command" make "${text/(id)/}"
+        refused "make ${text/(*)/}: there is no such command" make "${text/(*)/}"
     done
 }
 
 @test "an older make, a sanitizer that is none, and no git: a sentence" {
     local copy=$BATS_TEST_TMPDIR/copy command
     refused "This is make 3.81, and the workbook needs 4.2 or later." make MAKE_VERSION=3.81 list
+    refused "$ROOT/tools is not the folder of the workbook." make -C tools -f ../Makefile list
     refused "SANITIZE=adress: expected one of address,undefined address" \
         make SANITIZE=adress simulator
     mkdir "$copy"
