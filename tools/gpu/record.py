@@ -123,7 +123,7 @@ class Part:
         self.begun = time.monotonic()
         self.folder = WORK / f"{name}.d"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.complaints = []
+        self.complaints, self.not_begun = [], 0
 
     def see_one_gpu(self):
         seen = os.environ.get("CUDA_VISIBLE_DEVICES") or "0"
@@ -137,7 +137,9 @@ class Part:
         return time.monotonic() - self.begun
 
     def is_late(self):
-        return self.seconds() >= number("SECONDS_ALL", 480)
+        late = self.seconds() >= number("SECONDS_ALL", 480)
+        self.not_begun += late
+        return late
 
     def wanted(self, names):
         """Those that ONLY names; where it names none, those that begin so."""
@@ -332,8 +334,8 @@ def lessons(part):
     for (name, _, argument, expected), (run, simulated), *kinds in zip(runs, done, *found):
         why = {None: "does not compile", "late": "not run: no time was left", 77: run.first_line()}
         if run.status in why:
-            if run.status != 77:
-                part.complain(name, argument, why[run.status])
+            if run.status is None:
+                part.complain(name, argument, why[None])
             rows.append([name, argument, why[run.status], "", "", "", ""])
             continue
         printed = words(run.out)
@@ -459,7 +461,6 @@ def probes(part, of_two=False):
             rows.append([name, "skipped: needs 2 GPUs", ""])
             continue
         if part.is_late():
-            part.complain(name, "was not run.")
             rows.append([name, "not run: no time was left", ""])
             continue
         status, text = probe(part, name, starters)
@@ -936,6 +937,10 @@ def record(machine, name, out):
     part, about = Part(machine, name, int(each)), machine.about(OPTIONS.get(name))
     text = f"# {heading}\n\nWritten by tools/gpu/record.py {name}: {says}.\n\n{about}\n\n"
     text += globals()[name](part) + "\n"
+    matches = yes(not part.complaints)
+    if part.not_begun:
+        matches = "no" if part.complaints else "not all of it was run"
+        part.complain(f"{name}: no time was left for {part.not_begun} runs. Give more SECONDS_ALL.")
     (WORK / f"{name}.md").write_text(text)
     (WORK / f"{name}.log").write_text("".join(f"{one}\n" for one in part.complaints))
     for file in f"{name}.md", "clinic.txt":
@@ -943,7 +948,7 @@ def record(machine, name, out):
             shutil.copy(WORK / file, out)
     with tarfile.open(out / "record.tar.gz", "w:gz") as tar:
         tar.add(WORK, "record")
-    return [name, yes(not part.complaints), round(part.seconds())]
+    return [name, matches, round(part.seconds())]
 
 
 def main():
@@ -971,7 +976,7 @@ def main():
     )
     (out / "gpu.md").write_text(text)
     print(text, end="")
-    return any(matches == "no" for _, matches, _ in rows)
+    return any(matches != "yes" for _, matches, _ in rows)
 
 
 if __name__ == "__main__":
