@@ -437,10 +437,11 @@ static bool find_module_of_loc(const struct os_source_loc *loc, struct module *m
 void os_source_lines(struct os_source_loc **locs, size_t n)
 {
     NEEDS_LOCK();
+    /* Static, because a thread of the program may have a small stack. */
+    static struct module first, other;
     for (size_t i = 0; i < n; i++) {
         struct os_source_loc *together[OS_SOURCE_LOC_MAX];
         size_t same = 0;
-        struct module first, other;
         if (locs[i]->text[0])
             continue;
         if (!find_module_of_loc(locs[i], &first)) {
