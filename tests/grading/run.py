@@ -174,15 +174,17 @@ class Run:
             os.mkdir(self.own, 0o755)
             if user:
                 os.chown(self.own, user, user)
-        elif self.place.sandbox == "root" or not os.access(self.own, os.W_OK | os.X_OK):
-            # An earlier run may have removed its own permissions there. Root would not notice,
-            # because it bypasses them, but a sandbox that root makes has given up that right.
-            os.chmod(self.own, 0o755)
         if self.place.seal:
             self.close()
             self.seal = Seal(f"{self.here}.receipts", hidden=bool(self.place.sandbox))
             exec_ = ":exec" if self.given.get("exec") else ""
             self.environment["SIM_SEAL"] = f"{self.seal.descriptor}{exec_}"
+
+    def reopen(self):
+        """Restores the permissions of its folder, which a program may have removed. Root bypasses
+        them, but an ordinary user does not, nor does the sandbox of a later run."""
+        with contextlib.suppress(OSError):
+            os.chmod(self.own, 0o755)
 
     def close(self):
         if self.seal:
@@ -292,6 +294,7 @@ class Run:
             if self.ended == "time" and self.status < 124:
                 self.ended = ""
             running.stop(process)
+        self.reopen()
         if self.killed() != before:
             self.ended = "memory"
         elif self.status == 128 + signal.SIGXFSZ or self.is_flooded():
@@ -332,7 +335,7 @@ class Run:
                     for x in entries.values()
                 ]
         except OSError:  # a program may shut its folder, or remove a file meanwhile
-            pass
+            self.reopen()
         where = [self.own] if self.own == self.here else [self.own, "stdout", "stderr"]
         journal = ["(", "-name", "journal.jsonl*", "-printf", "%d", "-o", "-true", ")"]
         lines = self.find(*where, "-type", "f", "-printf", "%s ", *journal, "-printf", "\\n")

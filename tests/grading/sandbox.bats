@@ -39,13 +39,13 @@ compile() { python3 -SB tests/grading/compiler.py "$@"; }
 attacks() { python3 -SB "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
 
 # attack NAME [ARGUMENT...]: compiles $WORK/NAME.c, or the hostile case NAME, and runs it as a
-# grader does, in $FOLDER. Sets status, ended, and cgroup.
+# grader does, in $FOLDER. Sets status, ended, and cgroup. GRADER has the words that begin it.
 attack() {
     local said
     export CHECK_PLACE=$WORK/place.json
     FOLDER=$WORK/$1.run
-    said=$(python3 -SB "$ROOT/tests/grading/attacks/attack.py" "$PLACE" "$WORK" "$@" 2>&1) ||
-        miss "$said" || return
+    said=$("${GRADER[@]}" python3 -SB "$ROOT/tests/grading/attacks/attack.py" "$PLACE" "$WORK" \
+        "$@" 2>&1) || miss "$said" || return
     IFS='|' read -r status ended cgroup <<<"$said"
 }
 
@@ -198,6 +198,16 @@ time.sleep(3600)' >"$WORK/port" &
     assert_file_not_exists "$FOLDER/journal.jsonl"
     attack journal_link
     assert_file_not_exists "$FOLDER/journal.jsonl"
+    # A grader who is not root has no more rights in the folder than the program left there.
+    if [ "$(id -u)" = 0 ] && bwrap --unshare-user --dev-bind / / true; then
+        mkdir "$WORK/ours"
+        cp "$WORK/shut.c" "$WORK/ours"
+        local WORK=$WORK/ours rights=-dac_override,-dac_read_search
+        local GRADER=(setpriv --inh-caps=$rights --bounding-set=$rights)
+        PLACE=$(jq -c '.sandbox = "user" | .user = 0 | .users = false' <<<"$PLACE") \
+            attack shut
+        assert_equal "$status $ended" "0 "
+    fi
     nothing_left
 }
 
