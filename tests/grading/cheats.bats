@@ -60,6 +60,16 @@ PYTHON
     [ -z "$said" ] || miss "$said"
 }
 
+@test "the system's headers are also those of the kernel that Debian 13 keeps in /usr/lib" {
+    run in_grader <<'PYTHON'
+from compiler import Compilation
+from place import plain
+names = ["/usr/include/errno.h", "/usr/lib/linux/uapi/x86/asm/errno.h", "/usr/lib/linux/own.h"]
+print(Compilation("own.c", "build/check/own", plain()).foreign(names))
+PYTHON
+    assert_output own.h
+}
+
 # Compiles many files in one process, because starting it takes longer than most of them. Its
 # standard input has tuples (code, sentence) of Python: the file with this code and a main is
 # refused with the sentence, or compiles when the sentence is empty, or either when it is None. MINE

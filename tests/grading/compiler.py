@@ -180,9 +180,11 @@ class Compilation:
 
     def foreign(self, names):
         """The first of these files that is neither the student's nor a header of a lesson's, CUDA's
-        or the system's, nor the compiler's own, of which some are in include-fixed."""
+        or the system's, nor the compiler's own, of which some are in include-fixed. Debian 13 has
+        links from /usr/include to the kernel's headers in uapi."""
         own = [ROOT / "lessons", ROOT / "simulator/user_kernels.h", ROOT / "build/cuda/include"]
-        own += ["/usr/include", "/usr/local/include", *compilers_headers(self.place.compiler)]
+        own += ["/usr/include", "/usr/local/include", "/usr/lib/linux/uapi"]
+        own += compilers_headers(self.place.compiler)
         own = [f"{ROOT}/build/cuda/include", *map(os.path.realpath, own)]
         files = {os.path.realpath(ROOT / name) for name in self.own}
         for name in names:
