@@ -224,7 +224,7 @@ static int waits(void)
 static void *adds_work(void *unused)
 {
     ticks = 0;
-    for (int times = 0; times < 30; times = waits() ? times + 1 : 0)
+    for (int times = 0; times < 30; times += waits())
         usleep(1000);
     CHECK(launch_hold(second, stream));
     CHECK(launch_fill(data, 1, count, stream)); /* access */
