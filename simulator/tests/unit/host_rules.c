@@ -64,7 +64,7 @@ static bool sleeps(int thread)
 static void *destroys(void *unused)
 {
     (void)unused;
-    for (int looks = 0; looks < 20; looks = sleeps(waiter) ? looks + 1 : 0)
+    for (int looks = 0; looks < 20; looks += sleeps(waiter))
         usleep(1000);
     OK(cudaEventDestroy(event));
     __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
