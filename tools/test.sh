@@ -88,7 +88,7 @@ first=(${TEST_LONG:+grading/mutants} book/book book/makefile unit/nvcc grading/s
     book/live unit/simulator unit/simulator_laws grading/grader book/editions litmus/litmus
     book/clinic book/solutions grading/mutants grading/cheats grading/containers book/decisions
     unit/reports unit/seal book/setup unit/inside book/recorders book/pictures book/questions
-    litmus/ipc book/headers grading/hostile book/examples book/format)
+    book/headers grading/hostile book/examples book/format)
 files=()
 for name in "${first[@]}"; do
     for file in {,simulator/}tests/"$name.bats"; do

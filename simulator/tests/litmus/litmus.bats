@@ -57,13 +57,13 @@ litmus() { timeout 600 python3 -B simulator/tests/litmus/litmus.py "$1"; }
     litmus unchecked
 }
 
-@test "random programs: reported at the first incorrect call, or silent to the end" {
-    local part count=${TEST_LONG:+1200} parts=()
+# random_programs KIND COUNT: in four parts, at once
+random_programs() {
+    local part count=$(($2 / 4)) parts=()
     unset "${!SIM_@}"
     export SIM_CHECK=leaks,no-init
-    count=$((${COUNT:-${count:-400}} / 4))
     for part in 0 1 2 3; do
-        build/simulator/simulator/tests/litmus/random streams $((1 + part * count)) $count \
+        build/simulator/simulator/tests/litmus/random "$1" $((1 + part * count)) $count \
             >"$BATS_TEST_TMPDIR/random.$part" 2>&1 &
         parts+=($!)
     done
@@ -71,4 +71,14 @@ litmus() { timeout 600 python3 -B simulator/tests/litmus/litmus.py "$1"; }
         wait "${parts[part]}" || complain "$(cat "$BATS_TEST_TMPDIR/random.$part")"
     done
     finish
+}
+
+@test "random programs: reported at the first incorrect call, or silent to the end" {
+    local count=${TEST_LONG:+1200}
+    random_programs streams "${COUNT:-${count:-400}}"
+}
+
+@test "programs of several processes, from seeds: likewise" {
+    local count=${TEST_LONG:+120}
+    random_programs processes "${COUNT:-${count:-40}}"
 }

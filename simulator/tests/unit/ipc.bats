@@ -76,16 +76,9 @@ case_ends() {
     [ "$output" = "" ] || miss "Without the checker it says:" "$output"
 }
 
-@test "an import after the exporter's free" {
-    case_ends import_freed 3
-    report="hazard: import after another process's free\. cudaMemPoolImportPointer imports an"
-    report+=" allocation that process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
-    assert_output --regexp "$report"
-}
-
 @test "SIM_CHECK=off reports nothing, and the calls return the same" {
     local one
-    for one in import_freed taken_place too_many_accesses; do
+    for one in taken_place too_many_accesses; do
         SIM_CHECK=off case_ends "$one" 0 || return
         refute_output --partial "hazard"
     done
@@ -138,13 +131,6 @@ case_ends() {
 @test "a process is alive while one of its threads is, also when its first one has ended" {
     case_ends exporter_goes_on 0
     [ "$output" = "" ] || miss "It says something:" "$output"
-}
-
-@test "the importer dies: what waits for it ends with an error, what it held can be freed" {
-    case_ends importer_dies_recorded 0
-    assert_line "the wait ended"
-    case_ends importer_dies_holding 0
-    [ "$output" = freed ]
 }
 
 # ---- the journal ----
@@ -205,18 +191,13 @@ hazards() {
 }
 
 @test "two processes write in turn, by events or by messages: each sees it, nothing is reported" {
-    silent by_event driver contents
+    silent by_event contents rounds free_behind_host_function
 }
 
-@test "memory and events of another device than the importer's current one" {
-    silent two_devices
-    hazards two_devices_unordered \
-        "unordered writes\. launch_add \(stream 2 of device 1\) and this process" \
-        "unordered writes of two processes\. launch_add \(stream 2 of device 1\) and process"
-}
-
-@test "a write that nothing orders after the exporter's" {
+@test "what nothing orders after the exporter's write, also in one of 1,100 streams" {
     hazards unordered "unordered writes of two processes\. launch_add \(stream 1\) and process"
+    silent many_streams
+    hazards many_streams_unordered "read not ordered after another process's write\. cudaMemcpyAs"
 }
 
 @test "a kernel that is found after what another process does later: only an order is missing" {
@@ -359,14 +340,24 @@ ends() {
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
     export PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/unit
-    for one in host_pool many_accesses importer_dies_recorded; do
+    for one in host_pool many_accesses; do
         case_ends "$one" 0 || return
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"
     done
     case_ends taken_place 3
     case_ends rules 0
-    silent by_event late_by_event contents two_devices driver
+    silent by_event late_by_event contents rounds free_behind_host_function
     case_ends exporter_ended 0
     case_ends open_freed 3
     refute_output --regexp "ERROR: AddressSanitizer|runtime error"
+}
+
+# bats test_tags=long
+@test "the thread sanitizer finds nothing" {
+    export SIM_MEMORY=1G TSAN_OPTIONS=atexit_sleep_ms=0
+    make_sanitized thread simulator/tests/unit/ipc_cases
+    export LD_LIBRARY_PATH=$ROOT/build/simulator-thread
+    PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/unit
+    SCHEDULES=(measured)
+    silent rounds free_behind_host_function
 }

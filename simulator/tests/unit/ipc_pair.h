@@ -113,13 +113,11 @@ static inline void *receive_block(cudaMemPool_t *pool)
     return block;
 }
 
-/* For a main: `before` (or NULL) gets the case's name first, and may start more processes. Returns
- * the exit status: the exporter's unless the importer's is not 0; the checker's is 3. */
-static inline int run_pair(int argc, char **argv, void (*before)(const char *name))
+/* For a main. Returns the exit status: the exporter's unless the importer's is not 0; the checker's
+ * is 3. */
+static inline int run_pair(int argc, char **argv)
 {
     importer = split();
-    if (before && argc > 1)
-        before(argv[1]);
     OK(cudaStreamCreate(&s));
     int status = run_case(argc, argv);
     OK(cudaStreamDestroy(s));
