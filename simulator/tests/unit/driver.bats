@@ -11,7 +11,6 @@ setup_file() {
 }
 
 SUMS=$ROOT/simulator/tests/unit/kernels/sums.ptx
-TEXELS=$ROOT/simulator/tests/unit/kernels/texels.ptx
 
 # ended STATUS CASE [ARGUMENT...]: a case of driver.c
 ended() {
@@ -19,10 +18,10 @@ ended() {
     assert_equal "$status" "$1"
 }
 
-@test "driver API: devices, contexts, memory, pools, graphs, arrays, and functions by name" {
-    all_as_expected driver errors failing refused modules kernel_nodes race unloaded machine_code \
+@test "driver API: devices, contexts, attributes, arrays, textures, and functions by name" {
+    all_as_expected driver errors failing refused modules race unloaded machine_code \
         static_runtime fft_library
-    all_as_expected driver_arrays refused destroyed textures surfaces
+    all_as_expected driver_arrays refused destroyed
 }
 
 # virtual STATUS CASE: a case of driver_virtual.c, under every schedule
@@ -87,11 +86,6 @@ virtual() {
     assert_line --partial "an alignment of more than 32 MiB is not simulated: it returns"
 }
 
-@test "driver API: textures and surfaces, which kernels of a module read and write" {
-    as_expected driver_arrays textures "$TEXELS"
-    as_expected driver_arrays surfaces "$TEXELS"
-}
-
 @test "driver API: of arrays and textures, each thing that is not simulated has a sentence" {
     local device="simulated device:" what
     local says=" not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
@@ -130,12 +124,11 @@ are$says"
     assert_output --regexp "cuMemAlloc at [^ ]+driver.c:[0-9]+:\s+CUDA_ERROR_INVALID_VALUE\)"
 }
 
-@test "driver API: kernels of a PTX module run, launched with pointers, one buffer, or in a graph" {
+@test "driver API: kernels of a PTX module run, launched with pointers or one buffer" {
     ended 0 modules "$SUMS"
     assert_line --partial "it is no PTX, for it lacks .version or .target"
     assert_line --partial "its PTX is for a later architecture than that of the simulated device"
     assert_line "all as expected"
-    as_expected driver kernel_nodes "$SUMS"
 }
 
 @test "driver API: accesses that nothing orders are reported by the driver's names" {
@@ -163,7 +156,7 @@ are$says"
 @test "driver API: the address sanitizer finds no lost memory of modules" {
     make_sanitized address,undefined libptx.so simulator/tests/unit/driver
     PROGRAMS=$ROOT/build/simulator-address-undefined/simulator/tests/unit
-    as_expected driver kernel_nodes "$SUMS"
+    as_expected driver race "$SUMS" ordered
     as_expected driver unloaded "" ordered
 }
 

@@ -118,97 +118,6 @@ CASE(errors)
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &other));
 }
 
-/* The runtime's pointer is the driver's address. */
-CASE(memory)
-{
-    enum { COUNT = 300 };
-    static unsigned words[COUNT], back[COUNT];
-    static unsigned short halves[2 * COUNT];
-    CUdeviceptr p, row;
-    CUstream s;
-    size_t pitch, free, total;
-    CUDA_MEMCPY2D copy;
-    begin();
-    DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    DO(cuMemAlloc(&p, sizeof words));
-    DO(cuMemGetInfo(&free, &total));
-    SAME(1, free < total);
-
-    DO(cuMemsetD32(p, 0x12345678, COUNT));
-    DO(cuMemsetD16(p + 8, 0xabcd, 3));
-    DO(cuMemsetD8(p + 20, 0xef, 1));
-    DO(cuMemcpyDtoH(back, p, sizeof back));
-    SAME(0x12345678, back[0]);
-    SAME(0xabcdabcd, back[2]);
-    SAME(0x1234abcd, back[3]);
-    SAME(0x123456ef, back[5]);
-    SAME(0x12345678, back[COUNT - 1]);
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(p + 2, 0, 1));
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD16(p + 1, 0, 1));
-    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(p, 0, COUNT + 1));
-
-    for (unsigned i = 0; i < COUNT; i++)
-        words[i] = 3 * i;
-    DO(cuMemcpyHtoDAsync(p, words, sizeof words, s));
-    DO(cuMemsetD16Async(p + 4, 7, 2, s));
-    DO(cuMemcpyDtoHAsync(back, p, sizeof back, s));
-    DO(cuStreamSynchronize(s));
-    words[1] = 7 << 16 | 7;
-    SAME(0, memcmp(words, back, sizeof words));
-
-    /* A part of rows: columns 2 to 4 of rows 1 and 2, of shorts. */
-    DO(cuMemAllocPitch(&row, &pitch, 40, 4, 4));
-    DO(cuMemsetD2D16(row, pitch, 9, 20, 4));
-    for (unsigned i = 0; i < 2 * COUNT; i++)
-        halves[i] = (unsigned short)i;
-    copy = (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
-                           .srcHost = halves,
-                           .srcPitch = 20,
-                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                           .dstDevice = row,
-                           .dstPitch = pitch,
-                           .dstXInBytes = 4,
-                           .dstY = 1,
-                           .WidthInBytes = 6,
-                           .Height = 2};
-    DO(cuMemcpy2D(&copy));
-    DO(cuMemcpyDtoH(halves, row + 2 * pitch, 40));
-    SAME(9, halves[1]);
-    SAME(10, halves[2]);
-    SAME(12, halves[4]);
-    SAME(9, halves[5]);
-
-    OK(cudaFree((void *)row));
-    DO(cuMemFree(p));
-}
-
-CASE(pools)
-{
-    CUmemoryPool own, standard, owner;
-    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
-    CUdeviceptr p;
-    CUstream s;
-    cuuint64_t threshold = 1 << 20, used = 0;
-    cudaMemPool_t runtime_pool;
-    begin();
-    DO(cuStreamCreate(&s, 0));
-    DO(cuMemPoolCreate(&own, &props));
-    DO(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    DO(cuDeviceGetDefaultMemPool(&standard, 0));
-    OK(cudaDeviceGetDefaultMemPool(&runtime_pool, 0));
-    SAME((uintptr_t)runtime_pool, (uintptr_t)standard);
-    DO(cuMemAllocFromPoolAsync(&p, 1000, own, s));
-    DO(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
-    SAME((uintptr_t)own, (uintptr_t)owner);
-    DO(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    SAME(1000, used);
-    DO(cuMemFreeAsync(p, s));
-    DO(cuStreamSynchronize(s));
-    DO(cuMemPoolTrimTo(own, 0));
-    DO(cuMemPoolDestroy(own));
-}
-
 /* Attributes of several at once; an address of nobody's has none and is no error. */
 CASE(attributes)
 {
@@ -229,6 +138,7 @@ CASE(attributes)
     SAME(300, bytes);
     SAME(0, (uintptr_t)host);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&host, which[3], p));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(p + 2, 0, 1));
     DO(cuMemFree(p));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, which[1], (CUdeviceptr)&mine));
     DO(cuPointerGetAttributes(4, which, values, (CUdeviceptr)&mine));
@@ -236,51 +146,6 @@ CASE(attributes)
     SAME(0, type);
     SAME(0, bytes);
     GIVES(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&p, &bytes, (CUdeviceptr)&mine));
-}
-
-CASE(graphs)
-{
-    CUDA_MEMSET_NODE_PARAMS set;
-    CUgraph graph;
-    CUgraphExec exec;
-    CUgraphNode node;
-    CUgraphNodeType type;
-    CUstream s;
-    CUdeviceptr p;
-    unsigned short got[8];
-    begin();
-    DO(cuStreamCreate(&s, 0));
-    DO(cuMemAlloc(&p, sizeof got));
-    DO(cuMemsetD8(p, 0, sizeof got));
-    DO(cuGraphCreate(&graph, 0));
-    set = (CUDA_MEMSET_NODE_PARAMS){
-        .dst = p + 2, .elementSize = 2, .value = 0x5151, .width = 3, .height = 1};
-    DO(cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, context));
-    DO(cuGraphNodeGetType(node, &type));
-    SAME(CU_GRAPH_NODE_TYPE_MEMSET, type);
-    DO(cuGraphInstantiate(&exec, graph, 0));
-    DO(cuGraphLaunch(exec, s));
-    DO(cuStreamSynchronize(s));
-    DO(cuMemcpyDtoH(got, p, sizeof got));
-    SAME(0, got[0]);
-    SAME(0x5151, got[1]);
-    SAME(0x5151, got[3]);
-    SAME(0, got[4]);
-    DO(cuGraphExecDestroy(exec));
-    DO(cuGraphDestroy(graph));
-
-    /* A memset that was captured. */
-    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    DO(cuMemsetD32Async(p, 5, 1, s));
-    DO(cuStreamEndCapture(s, &graph));
-    DO(cuGraphInstantiate(&exec, graph, 0));
-    DO(cuGraphLaunch(exec, s));
-    DO(cuMemcpyDtoHAsync(got, p, sizeof got, s));
-    DO(cuStreamSynchronize(s));
-    SAME(5, got[0]);
-    SAME(0, got[1]);
-    SAME(0x5151, got[2]);
-    DO(cuMemFree(p));
 }
 
 /* cuGetProcAddress finds the version that a program was compiled for. */
@@ -440,40 +305,6 @@ CASE(modules)
     DO(cuMemFree(data_at));
     DO(cuMemFree(each_at));
     DO(cuMemFree(all_at));
-}
-
-/* A module's kernel as a node of a graph. */
-CASE(kernel_nodes)
-{
-    CUmodule module;
-    CUDA_KERNEL_NODE_PARAMS p;
-    CUgraph graph;
-    CUgraphExec exec;
-    CUgraphNode node;
-    CUdeviceptr memory;
-    int one = 1, got[3];
-    begin();
-    DO(cuModuleLoad(&module, path));
-    DO(cuMemAlloc(&memory, sizeof got));
-    CUdeviceptr data = memory, each = memory + 4, all = memory + 8;
-    void *arguments[] = {&data, &each, &all, &one};
-    memset(&p, 0, sizeof p);
-    DO(cuModuleGetFunction(&p.func, module, "sums"));
-    p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimY = p.blockDimZ = 1;
-    p.blockDimX = 64;
-    p.kernelParams = arguments;
-    DO(cuGraphCreate(&graph, 0));
-    DO(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
-    DO(cuGraphInstantiate(&exec, graph, 0));
-    DO(cuMemsetD32(data, 4, 1));
-    DO(cuMemsetD32(each, 0, 2));
-    DO(cuGraphLaunch(exec, NULL));
-    DO(cuGraphLaunch(exec, NULL));
-    DO(cuMemcpyDtoH(got, memory, sizeof got));
-    SAME(sum_of(4), got[1]);
-    SAME(2 * sum_of(4), got[2]);
-    DO(cuMemFree(memory));
-    DO(cuModuleUnload(module));
 }
 
 /* ---- what is reported ---- */
