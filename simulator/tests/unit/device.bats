@@ -9,22 +9,17 @@ setup_file() {
     make -s BACKEND=simulator \
         build/simulator/simulator/tests/unit/{behaviour,device,uniform_pages} \
         build/simulator/simulator/tests/facts/{p2p,peer-numbers,probe-more-peers,probe-pools} \
-        build/simulator/simulator/tests/litmus/pinned_wrong
+        build/simulator/simulator/tests/litmus/{accesses,pinned_wrong}
 }
 
-@test "device.c: properties, limits, streams, rows and slices, ranges, room for work, a reset" {
-    all_as_expected device too_many_launches too_many_wide_launches too_full memory_after_reset \
-        stream_after_reset refused_and_unseen one_row_more slices_refused
+@test "device.c: properties, streams, ranges, and what destructors do after a reset" {
+    all_as_expected device too_many_launches too_full memory_after_reset stream_after_reset \
+        refused_and_unseen one_row_more slices_refused
 }
 
-@test "a launch of one node too many waits for ever behind a closed gate: a sentence, status 3" {
-    local name
-    for name in too_many_launches too_many_wide_launches; do
-        exits 3 "$PROGRAMS/device" "$name"
-        assert_line --partial "hazard: waiting forever. cudaGraphLaunch waits for room in the full"
-    done
-}
 @test "a call that waits for room behind a gate that nobody opens: a sentence and status 3" {
+    exits 3 "$PROGRAMS/device" too_many_launches
+    assert_line --partial "hazard: waiting forever. cudaGraphLaunch waits for room in the full"
     exits 3 "$PROGRAMS/device" too_full
     assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
     assert_line "  To do:     open the gate (*open = 1) before this call, or queue less after it."
@@ -74,23 +69,12 @@ setup_file() {
     run bounded "$PROGRAMS/device" slices_refused
     assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
 }
-@test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
-    local name line
-    for name in cudaMemcpy2D{_ptds,Async_ptsz} cudaMemset2D{_ptds,Async_ptsz}; do
-        nm -D --defined-only "$ROOT/build/simulator/libcudart.so.13" | grep -q " T $name@" ||
-            miss "There is no $name."
-    done
-    for name in cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
-        SIM_FAIL=$name:1 run "$PROGRAMS/device" bytes
-        [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
-            miss "SIM_FAIL=$name:1, exit status $status:" "$output"
-    done
-    SIM_JOURNAL=journal "$PROGRAMS/device" bytes >/dev/null
-    line=$(jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal |
-        head -n 1)
-    [ "$line" = '[5000,50,"DeviceToDevice"]' ] || miss "The journal has of a copy: $line"
-    line=$(jq -c 'select(.did == "run" and .op == "memset") | .bytes' journal | sort -u)
-    [[ $line == *5000* ]] || miss "The journal has of memsets that ran: $line"
+@test "the journal has the bytes and the rows of a copy, and the bytes of a memset" {
+    SIM_JOURNAL=journal "$PROGRAMS/../litmus/accesses" rows_copied
+    run jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal
+    assert_output '[1000,10,"DeviceToHost"]'
+    run jq -c 'select(.did == "run" and .op == "memset") | .bytes' journal
+    assert_output 1000
 }
 
 # ---- pools in the host's memory, managed pools and memory, pools by location ----

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "expect.h"
 
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "kernels.h"
@@ -31,35 +30,6 @@ CASE(properties)
     SAME(1, p.streamPrioritiesSupported);
 }
 
-/* ---- limits ---- */
-
-/* A limit is what was recorded, or what was set. */
-CASE(limits)
-{
-    size_t value = 0;
-    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
-    SAME(8388608, value);
-    OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 * MiB));
-    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
-    SAME(64 * MiB, value);
-    /* Each device has its own. */
-    OK(cudaSetDevice(1));
-    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
-    SAME(8388608, value);
-    OK(cudaSetDevice(0));
-    OK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 * MiB));
-    OK(cudaCtxResetPersistingL2Cache());
-    OK(cudaDeviceGetLimit(&value, cudaLimitPersistingL2CacheSize));
-    SAME(3932160, value);
-    IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 1));
-    IS(cudaErrorInvalidValue, cudaDeviceSetLimit((enum cudaLimit)99, 1));
-    IS(cudaErrorInvalidValue, cudaDeviceGetLimit(&value, (enum cudaLimit)99));
-    IS(cudaErrorInvalidValue, cudaDeviceGetLimit(NULL, cudaLimitStackSize));
-    OK(cudaDeviceReset());
-    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
-    SAME(8388608, value);
-}
-
 /* Documented: the call makes no device current. */
 CASE(init)
 {
@@ -70,6 +40,21 @@ CASE(init)
     OK(cudaInitDevice(0, 0, 0));
     IS(cudaErrorInvalidDevice, cudaInitDevice(2, 0, 0));
     IS(cudaErrorInvalidDevice, cudaInitDevice(-1, 0, 0));
+}
+
+/* Each device has its own limits, which end with a reset. */
+CASE(limits)
+{
+    size_t value = 0;
+    OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 * MiB));
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(8 * MiB, value);
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(8 * MiB, value);
+    IS(cudaErrorInvalidValue, cudaDeviceGetLimit(NULL, cudaLimitStackSize));
 }
 
 /* Each stream has its own attributes, and a new one has none of a destroyed one's. */
@@ -172,9 +157,9 @@ static void queue(int kernels)
         OK(launch_fill(data, i, 16, s));
 }
 
-/* The nodes of a graph take room, whether they form a chain or not.
+/* The nodes of a graph take room: these are one too many.
  * simulator/tests/facts/probe-queue.c asked a real device what else does. */
-static void launches(int chained, int count)
+CASE(too_many_launches)
 {
     struct cudaMemsetParams set = {.elementSize = 4, .width = 4, .height = 1};
     cudaGraph_t graph;
@@ -185,21 +170,13 @@ static void launches(int chained, int count)
     for (int i = 0; i < NODES; i++) {
         before = node;
         set.dst = data + 4 * i;
-        OK(cudaGraphAddMemsetNode(&node, graph, &before, chained && before, &set));
+        OK(cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &set));
     }
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i <= ROOM / NODES; i++)
         OK(cudaGraphLaunch(exec, s));
-    queue(ROOM - ROOM / NODES * NODES);
     finish();
 }
-CASE(full_of_launches)
-{
-    launches(1, ROOM / NODES);
-    launches(0, ROOM / NODES);
-}
-CASE(too_many_launches) { launches(1, ROOM / NODES + 1); }
-CASE(too_many_wide_launches) { launches(0, ROOM / NODES + 1); }
 
 /* Queues one more than there is room for, while the gate stays closed. */
 CASE(too_full)
@@ -265,93 +242,6 @@ CASE(refused_and_unseen)
     OK(cudaStreamSynchronize(old));
 }
 
-/* ---- rows ---- */
-
-/* Returns how many of `height` rows of `pitch` bytes have `inside` in the columns [from, to) and
- * `between` elsewhere. */
-static size_t rows_with(const unsigned char *p, size_t pitch, size_t height, size_t from, size_t to,
-                        int inside, int between)
-{
-    size_t rows = 0;
-    for (size_t y = 0; y < height; y++) {
-        size_t good = 0;
-        for (size_t x = 0; x < pitch; x++)
-            good += p[y * pitch + x] == (x >= from && x < to ? inside : between);
-        rows += good == pitch;
-    }
-    return rows;
-}
-
-enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };
-
-/* The bytes of every kind of copy and memset arrive, and those between rows are unchanged. */
-CASE(bytes)
-{
-    void *none;
-    size_t pitch;
-    unsigned char *d, *e, *pinned, *pageable = malloc(BYTES);
-    OK(cudaStreamCreate(&s));
-    /* The size wraps to that of one row. */
-    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, 1, ((size_t)1 << 55) + 1));
-    OK(cudaMalloc((void **)&d, BYTES));
-    OK(cudaMallocAsync((void **)&e, BYTES, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMallocHost((void **)&pinned, BYTES));
-    memset(pinned, 9, BYTES);
-    memset(pageable, 8, BYTES);
-
-    OK(cudaMemset(d, 7, BYTES));
-    OK(cudaMemset2D(d, PITCH, 3, 100, HEIGHT));
-    OK(cudaMemcpy(pinned, d, BYTES, cudaMemcpyDeviceToHost));
-    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 100, 3, 7));
-
-    OK(cudaMemset2DAsync(d + 50, PITCH, 4, 100, HEIGHT, s));
-    OK(cudaMemcpy2DAsync(e, 100, d + 50, PITCH, 100, HEIGHT, cudaMemcpyDeviceToDevice, s));
-    OK(cudaMemcpy2DAsync(pageable + 200, PITCH, e, 100, 100, HEIGHT, cudaMemcpyDeviceToHost, s));
-    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 200, 300, 4, 8));
-
-    /* A pageable source is staged at the call: later writes of the host are not copied. */
-    memset(pageable, 5, BYTES);
-    OK(cudaMemcpy2DAsync(d, PITCH, pageable + 10, PITCH, 20, HEIGHT, cudaMemcpyHostToDevice, s));
-    memset(pageable, 6, BYTES);
-    OK(cudaMemcpy2D(pinned, 20, d, PITCH, 20, HEIGHT, cudaMemcpyDefault));
-    SAME(HEIGHT, rows_with(pinned, 20, HEIGHT, 0, 20, 5, 0));
-
-    OK(cudaMemcpy2D(pageable, PITCH, pinned, 20, 20, HEIGHT, cudaMemcpyHostToHost));
-    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 0, 20, 5, 6));
-    OK(cudaFreeAsync(e, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaFreeHost(pinned));
-    OK(cudaFree(d));
-    free(pageable);
-}
-
-/* Rows of a captured copy and memset. */
-CASE(nodes)
-{
-    unsigned char *d, *pinned;
-    cudaGraph_t g;
-    cudaGraphExec_t x;
-    OK(cudaStreamCreate(&s));
-    OK(cudaMalloc((void **)&d, BYTES));
-    OK(cudaMallocHost((void **)&pinned, BYTES));
-    OK(cudaMemset(d, 7, BYTES));
-    memset(pinned, 9, BYTES);
-    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
-    OK(cudaMemset2DAsync(d, PITCH, 3, 40, HEIGHT, s));
-    OK(cudaMemcpy2DAsync(pinned + 10, PITCH, d, PITCH, 40, HEIGHT, cudaMemcpyDeviceToHost, s));
-    OK(cudaMemset2DAsync(d, PITCH, 3, 0, HEIGHT, s));
-    OK(cudaStreamEndCapture(s, &g));
-    OK(cudaGraphInstantiate(&x, g, 0));
-    OK(cudaGraphLaunch(x, s));
-    OK(cudaStreamSynchronize(s));
-    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 10, 50, 3, 9));
-    OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));
-    OK(cudaFreeHost(pinned));
-    OK(cudaFree(d));
-}
-
 /* ---- ranges of managed memory ---- */
 
 static int ask(enum cudaMemRangeAttribute attribute, const void *p, size_t size)
@@ -412,76 +302,6 @@ static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
     return (struct cudaPitchedPtr){p, pitch, pitch, height};
 }
 
-/* A copy of slices between two devices is in order in its stream, and checks what it is given. */
-CASE(slices_between_devices)
-{
-    unsigned char *here, *there, got[8 * 4 * 2];
-    struct cudaMemcpy3DPeerParms p = {.extent = {8, 4, 2}, .dstDevice = 1};
-    OK(cudaStreamCreate(&s));
-    OK(cudaMalloc((void **)&here, sizeof got));
-    OK(cudaSetDevice(1));
-    OK(cudaMalloc((void **)&there, sizeof got));
-    OK(cudaSetDevice(0));
-    p.srcPtr = pitched(here, 8, 4);
-    p.dstPtr = pitched(there, 8, 4);
-    OK(cudaMemsetAsync(here, 7, sizeof got, s));
-    OK(cudaMemcpy3DPeerAsync(&p, s));
-    OK(cudaMemcpyAsync(got, there, sizeof got, cudaMemcpyDeviceToHost, s));
-    OK(cudaStreamSynchronize(s));
-    SAME(7, got[0]);
-    SAME(7, got[sizeof got - 1]);
-    IS(cudaErrorInvalidValue, cudaMemcpy3DPeerAsync(NULL, s));
-    p.dstDevice = 9;
-    IS(cudaErrorInvalidDevice, cudaMemcpy3DPeerAsync(&p, s));
-    OK(cudaFree(there));
-    OK(cudaFree(here));
-}
-
-/* From a box of 8 x 4 x 3 bytes in rows of 16, the middle is copied elsewhere. What is between its
- * rows and slices is unchanged. */
-CASE(slices)
-{
-    unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
-    struct cudaExtent all = {16, 6, 4};
-    struct cudaMemcpy3DParms p = {.extent = {8, 4, 3}, .kind = cudaMemcpyDefault};
-    OK(cudaStreamCreate(&s));
-    OK(cudaMalloc((void **)&box, sizeof host_box));
-    for (size_t i = 0; i < sizeof host_box; i++)
-        host_box[i] = (unsigned char)i;
-    OK(cudaMemset3D(pitched(box, 16, 6), 0xee, all));
-    p.srcPtr = pitched(host_box, 16, 6);
-    p.srcPos = (struct cudaPos){1, 1, 0};
-    p.dstPtr = pitched(box, 16, 6);
-    p.dstPos = (struct cudaPos){2, 2, 1};
-    OK(cudaMemcpy3DAsync(&p, s));
-    OK(cudaMemset3DAsync(pitched(box, 16, 6), 0x11, (struct cudaExtent){1, 2, 4}, s));
-    OK(cudaMemcpyAsync(got, box, sizeof got, cudaMemcpyDeviceToHost, s));
-    OK(cudaStreamSynchronize(s));
-    size_t copied = 0, set = 0, left = 0;
-    for (size_t z = 0; z < 4; z++)
-        for (size_t y = 0; y < 6; y++)
-            for (size_t x = 0; x < 16; x++) {
-                size_t at = (z * 6 + y) * 16 + x;
-                bool inside = x >= 2 && x < 10 && y >= 2 && z >= 1;
-                if (inside)
-                    copied += got[at] == host_box[((z - 1) * 6 + y - 1) * 16 + x - 1];
-                else if (x == 0 && y < 2)
-                    set += got[at] == 0x11;
-                else
-                    left += got[at] == 0xee;
-            }
-    SAME(8 * 4 * 3, copied);
-    SAME(2 * 4, set);
-    SAME(sizeof got - 8 * 4 * 3 - 2 * 4, left);
-    /* Back, all in one copy. */
-    p = (struct cudaMemcpy3DParms){.extent = all, .kind = cudaMemcpyDeviceToHost};
-    p.srcPtr = pitched(box, 16, 6);
-    p.dstPtr = pitched(host_box, 16, 6);
-    OK(cudaMemcpy3D(&p));
-    SAME(0, memcmp(host_box, got, sizeof got));
-    OK(cudaFree(box));
-}
-
 CASE(slices_refused)
 {
     unsigned char *d, host_box[4096];
@@ -490,6 +310,7 @@ CASE(slices_refused)
     alarm(20);
     OK(cudaMalloc((void **)&d, 1024));
     IS(cudaErrorInvalidValue, cudaMemcpy3D(NULL));
+    IS(cudaErrorInvalidValue, cudaMemcpy3DPeerAsync(NULL, s));
     p.srcPtr = pitched(host_box, 16, 16);
     p.dstPtr = pitched(d, 16, 16);
     OK(cudaMemcpy3D(&p));
