@@ -55,7 +55,6 @@ setup_file() {
 
 @test "no memory for a launch is an error of the launch, and leaves nothing behind" {
     SIM_MEMORY=98M as_expected graph_cases no_memory_for_another
-    SIM_MEMORY=128M as_expected graph_cases no_memory_for_a_larger_one
 }
 
 @test "a handle of a destroyed graph is named" {
@@ -74,8 +73,8 @@ destroyed"
 # ---- changes to graphs, and a graph printed as text ----
 
 @test "graph_cases.c: captures, lists, what is taken away, parameters, updates, and children" {
-    all_as_expected graph_cases freed_by_another_graph refused no_memory_for_another \
-        no_memory_for_a_larger_one no_type dot dot_of_each
+    all_as_expected graph_cases freed_by_another_graph refused no_memory_for_another no_type dot \
+        dot_of_each
 }
 
 @test "cudaGraphAddNode: a sentence for a type of node that is not simulated" {
@@ -111,7 +110,7 @@ destroyed"
     make_sanitized thread "${programs[@]/#/simulator/tests/}" simulator/tests/facts/probe-pools
     for build in simulator-address-undefined simulator-thread; do
         export LD_LIBRARY_PATH=$ROOT/build/$build
-        for run in unit/graph_cases\ {sizes_that_wrap,freed_by_another_graph,captured} \
+        for run in unit/graph_cases\ {freed_by_another_graph,captured} \
             facts/probe-graphs \
             facts/probe-pools\ {kinds,by_location,memory_{host,numa,managed},limits}; do
             # shellcheck disable=SC2086  # a program and its arguments
