@@ -16,9 +16,6 @@ setup_file() {
     reported user_kernels halves "unordered writes" \
         "multiply other (stream 2) and multiply (stream 1) touch the same bytes of allocation 1" \
         "written    multiply, stream 1, at simulator/tests/unit/user_kernels.c:"
-    reported user_kernels readers "write not ordered after a read"
-    reported user_kernels overlap "read not ordered after a write"
-    reported user_kernels outside "access outside the allocation"
     reported user_kernels access_given "use before access is given" "sum (stream 3)"
 }
 

@@ -258,31 +258,6 @@ CASE(halves)
                   sim_read_write(p + COUNT / 2 - !correct, BYTES / 2)));
 }
 
-CASE(readers)
-{
-    struct numbers a = {COUNT, 2};
-    OK(sim_launch(s, "sum", sum, a, sim_read(p, BYTES), sim_write(q, sizeof(int))));
-    OK(sim_launch(t, "sum other", sum, a, correct ? sim_read(p, BYTES) : sim_read_write(p, BYTES),
-                  sim_write(q + 1, sizeof(int))));
-}
-
-/* Bytes that one range of a launch reads and another writes count as written. */
-CASE(overlap)
-{
-    struct numbers a = {COUNT - 1, 2};
-    OK(sim_launch(s, "differences", differences, a, sim_read(p, BYTES - sizeof(int)),
-                  sim_read_write(p + 1, BYTES - sizeof(int))));
-    a.count = 1;
-    OK(sim_launch(t, "sum", sum, a, sim_read(correct ? p : p + 1, sizeof(int)),
-                  sim_write(q, sizeof(int))));
-}
-
-CASE(outside)
-{
-    struct numbers a = {COUNT, 2};
-    OK(sim_launch(s, "multiply", multiply, a, sim_read_write(p, BYTES + (correct ? 0 : 4))));
-}
-
 /* The kernel's second range is in memory of the other device. */
 CASE(access_given)
 {
