@@ -179,24 +179,7 @@ PROGRAM(seconds)
     return cudaFreeHost((void *)gate);
 }
 
-/* ---- touching memory that is not the host's; processes ---- */
-
-PROGRAM(touch)
-{
-    two_streams();
-    void *p;
-    cudaMallocAsync(&p, MiB, s);
-    cudaStreamSynchronize(s);
-    if (!strcmp(argv[0], "freed")) {
-        cudaFreeAsync(p, s);
-        cudaStreamSynchronize(s);
-    }
-    if (!strcmp(argv[0], "write"))
-        *(volatile int *)p = 1;
-    else
-        printf("%d\n", *(volatile int *)p);
-    return 0;
-}
+/* ---- processes ---- */
 
 PROGRAM(in_fork)
 {
@@ -438,38 +421,6 @@ PROGRAM(kept)
     cudaFree(block);
     cudaFree(other);
     cudaFreeHost(seen);
-    return 0;
-}
-
-/* ---- after a fault ---- */
-
-/* Runs three kernels on memory that was given back, followed, in this stream and another, by copies
- * into pinned memory. */
-PROGRAM(after_fault)
-{
-    int *gone, *block, *seen;
-    two_streams();
-    cudaHostAlloc((void **)&seen, 2 * sizeof *seen, cudaHostAllocDefault);
-    seen[0] = seen[1] = 5;
-    SAY(cudaMallocAsync((void **)&gone, 1 << 20, s));
-    SAY(cudaFreeAsync(gone, s));
-    SAY(cudaStreamSynchronize(s));
-    SAY(cudaMalloc((void **)&block, 1 << 20));
-    SAY(cudaMemset(block, 0, 1 << 20));
-    volatile int *gate = new_gate();
-    launch_hold(gate, s);
-    for (int i = 0; i < 3; i++)
-        launch_fill(gone, 1, 16, s);
-    SAY(cudaMemcpyAsync(&seen[0], block, sizeof *seen, cudaMemcpyDeviceToHost, s));
-    cudaEvent_t event;
-    cudaEventCreate(&event);
-    cudaEventRecord(event, s);
-    cudaStreamWaitEvent(t, event, 0);
-    SAY(cudaMemcpyAsync(&seen[1], block, sizeof *seen, cudaMemcpyDeviceToHost, t));
-    *gate = 1;
-    SAY(cudaStreamSynchronize(t));
-    SAY(cudaStreamSynchronize(s));
-    printf("behind the fault: %d %d\n", seen[0], seen[1]);
     return 0;
 }
 
