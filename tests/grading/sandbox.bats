@@ -203,7 +203,7 @@ time.sleep(3600)' >"$WORK/port" &
         mkdir "$WORK/ours"
         cp "$WORK/shut.c" "$WORK/ours"
         local WORK=$WORK/ours rights=-dac_override,-dac_read_search
-        local GRADER=(setpriv --inh-caps=$rights --bounding-set=$rights)
+        local GRADER=(setpriv "--inh-caps=$rights" "--bounding-set=$rights")
         PLACE=$(jq -c '.sandbox = "user" | .user = 0 | .users = false' <<<"$PLACE") \
             attack shut
         assert_equal "$status $ended" "0 "
