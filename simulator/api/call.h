@@ -66,7 +66,7 @@ enum call_flags {
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Is all that a call does that only stores a value for the program. */
+/* Does all the work of a call that only stores a value for the program. */
 #define STORE(pointer, value) \
     ((pointer) ? (*(pointer) = (value), cudaSuccess) : cudaErrorInvalidValue)
 /* The same, if `object`, which has the value, exists. Otherwise the call returns `error`. */

@@ -53,11 +53,11 @@ void report_left(size_t bytes, const struct origin *allocated_by);
  * functions have ordered, and what was not freed. */
 void report_at_end(void);
 
-/* Is a report about this operation of a stream, or about a later one of the same call? */
+/* Returns whether a report is about this operation or a later one of the same call. */
 bool report_covers(const struct origin *origin);
-/* Was the newest report, or one that it repeats, made in the call of this number? */
+/* Returns whether the newest report, or one that it repeats, was made in this call. */
 bool report_is_of_call(uint32_t number);
-/* Returns how many reports there were so far. */
+/* Returns the number of reports so far. */
 unsigned report_count(void);
 
 #endif

@@ -66,23 +66,22 @@ struct range *memory_allocate(int device, size_t bytes);
  * device, because managed memory is populated where it is used (assumed). */
 struct range *memory_allocate_managed(int device, size_t bytes);
 struct heap *memory_managed_heap(int device);
-/* Allocates a variable of device code, which is never freed. It takes no memory from the device
- * (assumed). */
+/* Allocates a variable of device code. It takes no memory from the device (assumed). */
 struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap);
-/* Frees one, which then may be another's. */
+/* Frees a variable of device code. */
 void memory_free_variable(const struct address_info *a);
 /* Returns whether the range is a variable of device code. */
 bool memory_is_variable(const struct range *r);
 /* Returns the cudaMalloc heap of a device, which must have one. */
 struct heap *memory_heap(int device);
-/* Adds a heap of `limit` bytes, a multiple of MEMORY_GRANULARITY, for what another process has of
- * cudaMalloc on `device`, and what is opened here while `opener` is current. */
+/* Adds a heap of `limit` bytes, a multiple of MEMORY_GRANULARITY, for another process's cudaMalloc
+ * memory on `device` that is opened here while `opener` is current. */
 struct heap *memory_new_opened(int device, int opener, size_t limit);
-/* Ends those of which nothing is live, if no work is pending that may still use them. */
+/* Ends the opened heaps without a live allocation, unless pending work may still use them. */
 void memory_close_opened(void);
-/* Returns the first of them. The others follow by `next_opened`. */
+/* Returns the first opened heap. The others follow by `next_opened`. */
 struct heap *memory_first_opened(void);
-/* Is it another process's memory of cudaMalloc, which cudaIpcOpenMemHandle has opened here? */
+/* Returns whether cudaIpcOpenMemHandle has opened the memory here, which is another process's. */
 static inline bool memory_is_opened(const struct address_info *a)
 {
     return a->heap && a->heap->imported && !a->pool;
@@ -93,8 +92,8 @@ void memory_free(struct address_info *a);
 void memory_end_device(const struct call *call, int device);
 /* Returns the address of a range. */
 void *memory_address(const struct heap *h, const struct range *r);
-/* Can nothing but this process's copies and kernels write an allocation of the heap? Then it is
- * noted which of its bytes have a value (check/written.h). */
+/* Returns whether only this process's copies and kernels can write the allocation. If so, the
+ * checker notes which of its bytes have a value (check/written.h). */
 bool memory_is_noted(const struct heap *h, const struct shadow *allocation);
 /* With SIM_FILL, fills a new range, when the stream `s` comes to the marker that it was given last;
  * NULL: now. */

@@ -90,7 +90,7 @@ struct pool *pool_new_imported(int location, size_t limit);
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
 /* Destroys a pool of the program. It ends at once if nothing in it is live or pending. */
 void pool_destroy(struct pool *p);
-/* Has a stream freed memory of the pool that is not known to be free for all? */
+/* Returns whether a stream has freed memory of the pool that is not yet free for all streams. */
 bool pool_has_pending_frees(const struct pool *p);
 /* Destroys one import of an imported pool. If allocations of it are imported, returns false and
  * does nothing (measured: probe-ipc.txt, "pool_import_destroyed"). */

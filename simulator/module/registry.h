@@ -75,11 +75,11 @@ const char *registry_place_managed(struct binary *binary,
 /* Loads an image (fat_binary_read_image) for a device or NO_DEVICE. Returns NULL if that fails;
  * `*why` is the reason, as the end of a sentence. */
 struct binary *registry_load(const void *image, int device, const char **why);
-/* Its kernels are found no more. */
+/* Removes the binary's kernels, so that no search finds them. */
 void registry_unload(struct binary *binary);
 /* Returns the binary's kernel with this name for the compiler, or NULL. */
 struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol);
-/* Has the program kernels of nvcc, or loaded ones? */
+/* Returns whether the program has kernels that nvcc built or that it has loaded. */
 bool registry_has_kernels(void);
 /* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);

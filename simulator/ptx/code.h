@@ -34,8 +34,8 @@ enum instruction_kind {
 /* What a float operation does in addition. */
 enum { MODIFIED_FLUSH = 1, MODIFIED_SATURATE = 2, MODIFIED_ROUND = 4, MODIFIED_FLUSH_RESULT = 8 };
 
-/* `option` of a load: what becomes of the values. They are computed with, only stored again, or at
- * most chosen from, by a selp: then a compiler may have loaded what the program does not. */
+/* `option` of a load: whether the program computes with the values, only stores them again, or at
+ * most chooses among them by a selp. A compiler may load a value that is never chosen. */
 enum { LOAD_IS_USED, LOAD_IS_STORED, LOAD_IS_SELECTED };
 
 #define OPERANDS_MAX 10

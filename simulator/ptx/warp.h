@@ -196,7 +196,7 @@ void warp_release(struct warp *w, unsigned barrier);
  * one that is filled with a parameter. */
 uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsigned l);
 uint64_t launch_given(const struct launch *launch, const struct given *g);
-/* Has the special register another value in each block? */
+/* Returns whether the special register has another value in each block. */
 bool is_of_block(unsigned id);
 /* Computes the lines of a block that begins. Returns false if they cannot be used. */
 bool lines_begin(struct block *b);
@@ -358,7 +358,7 @@ void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, u
                   const uint64_t *at);
 /* Called after each instruction of a frame with such values. */
 void values_flow(struct warp *w, const struct instruction *i, uint32_t lanes);
-/* Which of the threads store such a value? They store it to device memory. */
+/* Return which threads store such a value, and note that they store it to device memory. */
 uint32_t values_tainted(const struct warp *w, const struct instruction *i, uint32_t lanes);
 void values_tainted_stored(struct warp *w, const struct instruction *i, uint32_t lanes);
 /* They have stored to shared memory, where a value that nobody wrote counts as used. */
