@@ -3,7 +3,7 @@
 
 load ../../grading/rules
 
-@test "the segment is measured: 1 byte is allocated, and reserved is read while it is" {
+@test "the segment is measured: 1 byte is allocated, and reserved is read while the byte is live" {
     rule byte
 }
 @test "measure_segment returns what it has measured, on any device" { rule measured; }

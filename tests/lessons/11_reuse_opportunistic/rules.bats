@@ -11,7 +11,7 @@ load ../../grading/rules
 @test "the batch reuses by a rule that is certain, however fast the device is" { rule certain; }
 @test "the server waits for nothing" { rule server_waits; }
 @test "the server takes memory that the device has finished with" { rule server_takes; }
-@test "the server leaves that to the policy of its pool, and synchronizes nothing" {
+@test "the server leaves the choice to the policy of its pool, and synchronizes nothing" {
     rule server_policy
 }
 @test "it prints what a real device prints, and the same with another size and schedule" {

@@ -7,7 +7,7 @@ load ../../grading/rules
 @test "each thread works in its own stream" { rule threads; }
 @test "with created streams, an event is recorded after each fill" { rule recorded; }
 @test "with created streams, the consumer's work comes after the producer's" { rule created; }
-@test "the same with per-thread streams, where one handle names two streams" {
+@test "with per-thread streams, where one handle names two streams, the order is the same" {
     rule per_thread
 }
 @test "each buffer is freed once, after its last use" { rule free; }
