@@ -363,7 +363,7 @@ TIMES = "probe-times probe-costs probe-engines probe-peer-engines probe-uploads 
 TWO_GPUS = (
     "probe-ipc-peers probe-misuse probe-peer-copies probe-peer-calls probe-importer "
     "probe-peer-engines probe-outsiders-peers probe-refused probe-peer-capture probe-more-peers "
-    "p2p peer-numbers"
+    "probe-odd-peers p2p peer-numbers"
 )
 
 # What is chance in the lines of NAME.txt, as patterns and what replaces them before the lines are
