@@ -438,15 +438,15 @@ cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t byt
 
 /* ---- peers ---- */
 
-/* If an end of a peer copy is a pool's allocation, the device that is named for it must have
- * access. With other memory the number does not matter, and ordinary host memory is rejected
- * (measured, driver 580.159.04: simulator/tests/facts/peer-numbers.txt; ordinary memory only as the
- * destination). */
-static bool peer_device_allowed(int device, const void *address)
+/* If an end of a peer copy is a pool's allocation or mapped memory, the device that is named for it
+ * must have access. With other memory the number does not matter, and ordinary host memory is
+ * rejected (measured, driver 580.159.04: simulator/tests/facts/peer-numbers.txt; ordinary memory
+ * only as the destination; mapped memory: probe-odd-peers.txt, "mapped"). */
+static bool peer_device_allowed(int device, const void *address, bool write)
 {
     struct address_info a = memory_find(address);
-    if (a.kind == ADDRESS_ALLOCATED && a.pool)
-        return memory_peer_accessible(&a, device);
+    if (a.kind == ADDRESS_ALLOCATED && (a.pool || a.heap->is_virtual))
+        return write ? memory_peer_writable(&a, device) : memory_peer_accessible(&a, device);
     return a.kind != ADDRESS_PAGEABLE;
 }
 
@@ -458,19 +458,19 @@ static cudaError_t check_peer_devices(const void *to, int toDevice, const void *
         return cudaSuccess;
     if (!device_exists(toDevice) || !device_exists(fromDevice))
         return cudaErrorInvalidDevice;
-    return peer_device_allowed(toDevice, to) && peer_device_allowed(fromDevice, from)
+    return peer_device_allowed(toDevice, to, true) && peer_device_allowed(fromDevice, from, false)
              ? cudaSuccess
              : cudaErrorInvalidValue;
 }
 
-/* Measured (probe-peer-capture.txt): a capture accepts cudaMemcpyAsync between devices, but no copy
- * that names its devices. */
+/* Measured (probe-peer-capture.txt; probe-odd-peers.txt, "copies"): a capture accepts
+ * cudaMemcpyAsync between devices, but no copy that names its devices, right or wrong. */
 cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,
                             int fromDevice, size_t bytes, cudaStream_t stream)
 {
-    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     struct stream *s = call_stream(call, stream);
-    return !e && s && s->capturing ? capture_forbid(s) : e;
+    cudaError_t e = s && bytes ? capture_forbid(s) : cudaSuccess;
+    return e ? e : check_peer_devices(to, toDevice, from, fromDevice, bytes);
 }
 
 cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, const void *from,

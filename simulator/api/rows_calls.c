@@ -2,6 +2,7 @@
 #include "api/array.h"
 #include "api/copies.h"
 #include "rows_calls.inc"
+#include "mem/device.h"
 #include "os/os.h"
 
 /* ---- rows ---- */
@@ -136,7 +137,9 @@ cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     return e;
 }
 
-/* Assumed: the errors are those of cudaMemcpyPeerAsync. */
+/* Measured (probe-odd-peers.txt, "arrays"): which of the two devices an array is given does not
+ * matter, and without bytes, too, the devices must exist. Assumed: otherwise the errors are those
+ * of cudaMemcpyPeerAsync. */
 cudaError_t do_cudaMemcpy3DPeerAsync(struct call *call, const struct cudaMemcpy3DPeerParms *p,
                                      cudaStream_t stream)
 {
@@ -145,9 +148,14 @@ cudaError_t do_cudaMemcpy3DPeerAsync(struct call *call, const struct cudaMemcpy3
     const struct cudaMemcpy3DParms rows = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
                                            p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDefault};
     size_t bytes = p->extent.width * p->extent.height * p->extent.depth;
-    cudaError_t e = check_peer_copy(call, p->dstPtr.ptr, p->dstDevice, p->srcPtr.ptr, p->srcDevice,
-                                    bytes, stream);
-    return e ? e : copy_3d(call, &rows, &stream, true);
+    struct cudaMemcpy3DParms at;
+    cudaError_t e = device_exists(p->srcDevice) && device_exists(p->dstDevice)
+                      ? array_resolve_copy(call, &rows, &at)
+                      : cudaErrorInvalidDevice;
+    if (!e)
+        e = check_peer_copy(call, at.dstPtr.ptr, p->dstDevice, at.srcPtr.ptr, p->srcDevice, bytes,
+                            stream);
+    return e ? e : copy_3d(call, &at, &stream, true);
 }
 
 static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr to,

@@ -172,9 +172,9 @@ const char *command_why_not(const struct address_info *a, const void *address, s
         return why_elsewhere(address);
     if (a->heap->is_virtual && !heap_is_mapped(a->heap, a->offset, bytes))
         return "is a reserved address where nothing is mapped (cuMemMap)";
-    if (a->heap->is_virtual)
+    if (a->heap->is_virtual && device != NO_DEVICE)
         return why_not_mapped(*a, bytes, device, write);
-    if (!memory_peer_accessible(a, device))
+    if (device != NO_DEVICE && !memory_peer_accessible(a, device))
         return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL
              : a->pool               ? NO_ACCESS_TO_POOL
                                      : NO_ACCESS_TO_DEVICE;
@@ -302,24 +302,18 @@ static bool is_pageable(const struct address_info *a, int device)
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
-    /* The stream's device and the current device, even if memory and stream belong to another one
-     * (measured: tests/lessons/14_peer_access/expected/output.txt). */
+    /* The current device, whatever the stream's (measured: probe-odd-peers.txt, "copies"). */
     ACCESS_COPY,
-    /* The other end is the host's own memory: only the current device (measured:
-     * tests/lessons/14_peer_access/expected/output.txt, and probe-outsiders-peers.txt,
-     * "stream_of_other_device"). */
-    ACCESS_HOST_COPY,
-    /* cudaMemcpyPeerAsync: no device. */
-    ACCESS_PEER_COPY
+    /* cudaMemcpyPeerAsync: the named devices, which the call has asked. */
+    ACCESS_PEER_COPY,
+    /* A node that is launched: none (measured: probe-odd-peers.txt, "nodes"). */
+    ACCESS_COPY_NODE
 };
 
-/* Returns the rule for a copy whose other end is `other`. */
-static enum access_rule copy_rule(const struct address_info *other, const struct rows *r)
+/* Returns the rule of a copy. `wait` is that of command_copy. */
+static enum access_rule copy_rule(const struct rows *r, const enum copy_wait *wait)
 {
-    if (r->between_peers)
-        return ACCESS_PEER_COPY;
-    return other->kind == ADDRESS_PAGEABLE || other->kind == ADDRESS_PINNED ? ACCESS_HOST_COPY
-                                                                            : ACCESS_COPY;
+    return r->between_peers ? ACCESS_PEER_COPY : wait ? ACCESS_COPY : ACCESS_COPY_NODE;
 }
 
 static bool may_use(const struct address_info *a, int device, bool write)
@@ -344,10 +338,9 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device,
     }
     /* Documented: copies between cudaMalloc memory of two devices need no rights, because they are
      * staged where the devices cannot reach each other. */
-    bool needs_none = peer || (copy && a->heap && !a->pool);
-    return (needs_none && !(a->heap && a->heap->is_virtual))
-        || ((rule == ACCESS_HOST_COPY || may_use(a, device, write))
-            && (!copy || may_use(a, device_current(), write)));
+    bool is_plain = a->heap && !a->pool && !a->heap->is_virtual;
+    return rule >= ACCESS_PEER_COPY || (copy && is_plain)
+        || may_use(a, copy ? device_current() : device, write);
 }
 
 /* Returns whether the address was freed or never allocated. An address of freed pinned memory is a
@@ -395,8 +388,8 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
     check_use(call, a, address, bytes, op, write, false);
 }
 
-/* For work that fails only when it runs: a kernel, a node, or a memset whose access was revoked
- * after it was queued. Other copies and memsets were rejected by their call. */
+/* For work that fails only when it runs: a kernel, or a memset whose access was revoked after it
+ * was queued. Other copies and memsets were rejected by their call. */
 void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
@@ -528,8 +521,8 @@ static void effect_memset(struct op *op)
 }
 
 /* Assumed: rows take as long as the same bytes in one piece. */
-static void queue_memset(const struct call *call, struct address_info *a, void *to, int value,
-                         struct rows r, void (*effect)(struct op *), struct stream *s)
+static struct op *queue_memset(const struct call *call, struct address_info *a, void *to, int value,
+                               struct rows r, void (*effect)(struct op *), struct stream *s)
 {
     struct op *op = stream_enqueue(s, OP_COMMAND,
                                    time_under_schedule(command_duration(
@@ -544,7 +537,7 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
     op->value = value;
     set_rows(op, &r);
     op->allocation_id = memory_allocation_id(a);
-    command_check_peer_access(call, a, op);
+    return op;
 }
 
 cudaError_t command_memset(const struct call *call, void *to, int value, unsigned element,
@@ -557,7 +550,8 @@ cudaError_t command_memset(const struct call *call, void *to, int value, unsigne
     size_t span = rows_span(&r, r.to_pitch);
     if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, ACCESS_MEMSET, true))
         return refuse(call, &a, to, span, s, true, false);
-    queue_memset(call, &a, to, repeated(value, element), r, effect_memset, s);
+    struct op *op = queue_memset(call, &a, to, repeated(value, element), r, effect_memset, s);
+    command_check_peer_access(call, &a, op);
     return cudaSuccess;
 }
 
@@ -753,19 +747,19 @@ bool command_refuses_copy(const void *to, const void *from, struct rows r, const
     if (!to || !from)
         return true;
     struct address_info t = memory_find(to), f = memory_find(from);
-    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, &r), true)
-        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, &r), false);
+    return is_end_refused(&t, to, &r, r.to_pitch, s, ACCESS_PEER_COPY, true)
+        || is_end_refused(&f, from, &r, r.from_pitch, s, ACCESS_PEER_COPY, false);
 }
 
 /* Rejects a copy if one end is rejected, even if the rows at the other end are endless (measured:
  * probe-endless.txt, "many_to_device"). */
 static cudaError_t check_ends(const struct call *call, void *to, const void *from,
                               const struct rows *r, struct stream *s, const struct address_info *t,
-                              const struct address_info *f)
+                              const struct address_info *f, enum access_rule rule)
 {
-    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, r), true))
+    if (is_end_refused(t, to, r, r->to_pitch, s, rule, true))
         return refuse(call, t, to, rows_span(r, r->to_pitch), s, true, true);
-    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, r), false))
+    if (is_end_refused(f, from, r, r->from_pitch, s, rule, false))
         return refuse(call, f, from, rows_span(r, r->from_pitch), s, false, true);
     return cudaSuccess;
 }
@@ -796,7 +790,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         return cudaErrorInvalidValue;
     size_t bytes = r.width * r.height;
     struct address_info t = memory_find(to), f = memory_find(from);
-    cudaError_t e = check_ends(call, to, from, &r, s, &t, &f);
+    cudaError_t e = check_ends(call, to, from, &r, s, &t, &f, copy_rule(&r, wait));
     if (e)
         return e;
     if (!kind_allows(kind, &t, &f)) {
@@ -871,12 +865,12 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* Returns whether running work may touch bytes that no call has checked. Returns false after a
- * fault. */
-static bool is_there(const struct op *op, const void *address, size_t bytes, bool write)
+/* Returns whether running work may touch bytes that no call has checked. `device` is the one whose
+ * access it needs, or NO_DEVICE. Returns false after a fault. */
+static bool is_there(const struct op *op, const void *address, size_t bytes, int device, bool write)
 {
     struct address_info a = memory_find(address);
-    const char *why = command_why_not(&a, address, bytes, op->stream->device, write);
+    const char *why = command_why_not(&a, address, bytes, device, write);
     char what[256];
     if (!why)
         return true;
@@ -887,14 +881,15 @@ static bool is_there(const struct op *op, const void *address, size_t bytes, boo
 
 char *command_resolve(const struct op *op, const void *address, size_t bytes, bool write)
 {
-    return is_there(op, address, bytes, write) ? storage_of(address, bytes) : NULL;
+    return is_there(op, address, bytes, op->stream->device, write) ? storage_of(address, bytes)
+                                                                   : NULL;
 }
 
 /* Returns whether a running kernel may touch its ints. */
 static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
-        return is_there(op, op->to, op->bytes, true);
+        return is_there(op, op->to, op->bytes, op->stream->device, true);
     char what[128];
     snprintf(what, sizeof what, "touched %p, which is no multiple of %zu", (void *)op->to,
              sizeof(int));
@@ -904,7 +899,7 @@ static bool are_ints_there(struct op *op)
 
 static void effect_node(struct op *op)
 {
-    if (is_there(op, op->to, op_span(op, true), true))
+    if (is_there(op, op->to, op_span(op, true), NO_DEVICE, true))
         fill_rows(op, op->value);
 }
 
