@@ -85,7 +85,6 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
         t->call = call->origin.call;
         t->site = call->origin.site;
         t->newest_allocation = checker_newest_allocation();
-        t->device = device_current();
         struct node *n = graph_add_node(a->g, t, a->dependencies, a->count);
         if (t->allocation)
             graph_allocation_add_node(n);
@@ -144,13 +143,21 @@ static cudaError_t allocation_task(struct new_node *a, struct cudaMemAllocNodePa
     if (e || !p->bytesize)
         return e ? e : cudaErrorInvalidValue;
     for (size_t i = 0; i < p->accessDescCount; i++) {
-        if (list[i].location.type != cudaMemLocationTypeDevice
-            || !device_exists(list[i].location.id))
+        if (list[i].location.type != cudaMemLocationTypeDevice)
             return cudaErrorInvalidValue;
-        if (list[i].flags != cudaMemAccessFlagsProtReadWrite)
-            return cudaErrorInvalidValue;
+        if (!device_exists(list[i].location.id))
+            return cudaErrorInvalidDevice;
         peer_rights |= 1u << list[i].location.id;
     }
+    /* Measured (probe-odd-peers.txt, "lists"): unknown flags come before those not supported. */
+    for (size_t i = 0; i < p->accessDescCount; i++)
+        if (list[i].flags == cudaMemAccessFlagsProtNone
+            || list[i].flags == cudaMemAccessFlagsProtRead)
+            e = cudaErrorNotSupported;
+        else if (list[i].flags != cudaMemAccessFlagsProtReadWrite)
+            return cudaErrorInvalidValue;
+    if (e)
+        return e;
     t->allocation = graph_allocation_new(a->g, p->poolProps.location.id, p->bytesize, peer_rights,
                                          a->dependencies, a->count);
     if (!t->allocation)

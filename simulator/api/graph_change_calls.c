@@ -17,6 +17,7 @@ static cudaError_t change(const struct call *call, struct task *t, enum task_kin
     if (!parameters || t->kind != kind)
         return cudaErrorInvalidValue;
     struct task changed = *t;
+    changed.device = device_current();
     cudaError_t e = make(&changed, parameters);
     if (e)
         return e;

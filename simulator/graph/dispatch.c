@@ -2,6 +2,7 @@
  * nothing happens before a launch. */
 #include "graph/dispatch.h"
 
+#include "base/device_state.h"
 #include "base/handle.h"
 #include "check/failed_call.h"
 #include "graph/graph_memory.h"
@@ -11,21 +12,25 @@
 
 /* Returns whether a copy node may use these bytes: in a graph's memory, only what a node allocates.
  * Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
- * is allocated now as host memory. */
+ * is allocated now as host memory. Measured (probe-odd-peers.txt, "nodes"): the current device must
+ * have access to a graph's memory. */
 static bool allows_copy(const void *address, size_t bytes, const struct task *t, bool write)
 {
     size_t bytes_left = graph_allocation_bytes_left(address);
+    struct address_info a = memory_find(address);
     if (bytes_left)
-        return bytes <= bytes_left;
-    return memory_find(address).kind == ADDRESS_UNALLOCATED
-        || command_allows_copy(address, bytes, t->device, write);
+        return bytes <= bytes_left && memory_peer_accessible(&a, device_current());
+    return a.kind == ADDRESS_UNALLOCATED || command_allows_copy(address, bytes, t->device, write);
 }
 
+/* Measured (probe-odd-peers.txt, "nodes"): the device at which the node runs needs access. */
 static cudaError_t check_memset(const struct task *t)
 {
     size_t span = rows_span(&t->rows, t->rows.to_pitch);
     size_t bytes_left = graph_allocation_bytes_left(t->to);
-    bool is_valid = bytes_left ? span <= bytes_left : command_allows_memset(t->to, span, t->device);
+    struct address_info a = memory_find(t->to);
+    bool is_valid = bytes_left ? span <= bytes_left && memory_peer_accessible(&a, t->device)
+                               : command_allows_memset(t->to, span, t->device);
     return is_valid ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -52,8 +57,12 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
     /* Measured (probe-odd-answers.txt, "graphs"). */
     if ((uintptr_t)to % element || (height > 1 && pitch % element))
         return cudaErrorInvalidValue;
+    struct address_info a = memory_find(to);
+    /* Measured (probe-odd-peers.txt, "nodes", "updates"): a memset node runs where the memory was
+     * made. */
+    int maker = memory_maker(&a);
     *t = (struct task){.kind = TASK_MEMSET,
-                       .device = t->device,
+                       .device = maker == NO_DEVICE ? t->device : maker,
                        .to = to,
                        .value = (int)value,
                        .element_bytes = element,
@@ -158,8 +167,9 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
     NEEDS_LOCK();
     const struct capture_state state = capture_state(s);
     /* Measured (probe-pools.txt, "captured"; probe-graphs.txt, "graph_codes"): nodes allocate only
-     * on devices, even if they ask for managed memory. */
-    if (like->device == NO_DEVICE)
+     * on devices, even if they ask for managed memory, and (probe-odd-peers.txt,
+     * "lists") nothing that other processes can open. */
+    if (like->device == NO_DEVICE || like->props.handleTypes)
         return cudaErrorNotSupported;
     /* Documented: the node gets the pool's current access rights. */
     struct graph_allocation *a = graph_allocation_new(state.graph, like->device, bytes,

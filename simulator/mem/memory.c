@@ -169,6 +169,14 @@ int memory_device(const struct address_info *a)
                                  : memory_home(a->heap, a->offset);
 }
 
+int memory_maker(const struct address_info *a)
+{
+    NEEDS_LOCK();
+    if (a->kind == ADDRESS_PINNED)
+        return a->pinned->device;
+    return a->heap && !a->pool && !a->heap->is_virtual ? memory_device(a) : NO_DEVICE;
+}
+
 void *memory_address(const struct heap *h, const struct range *r)
 {
     NEEDS_LOCK();

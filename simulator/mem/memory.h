@@ -53,6 +53,9 @@ const void *memory_owner(const struct address_info *a);
 /* Returns the list of uses that need the access that another device was granted to this device's
  * cudaMalloc memory (check/checker.h). */
 struct peer_use **memory_peer_uses(int device);
+/* Returns the device that was current when the memory was made, or NO_DEVICE for what a driver does
+ * not know that of: pools, mapped memory, and the host's own memory. */
+int memory_maker(const struct address_info *a);
 /* Returns whether kernels, copies, and memsets of `device` may touch the address. */
 bool memory_peer_accessible(const struct address_info *a, int device);
 /* Returns whether they may also write there: a mapping may be for reading alone. */
