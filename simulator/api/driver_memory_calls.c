@@ -207,9 +207,9 @@ cudaError_t do_cuMemGetAddressRange_v2(struct call *call, CUdeviceptr *start, si
     CUdeviceptr first;
     size_t size;
     line_number(&call->line, "allocation", memory_allocation_id(&a));
-    /* Measured (probe-driver.txt): the error, also for a pool of the host. */
-    if (!is_cuda(&a) || memory_is_host_pool(&a)
-        || (a.heap && a.heap->is_virtual && !virtual_at((void *)address)->access))
+    /* Measured (probe-driver.txt; probe-odd-peers.txt, "pointers"): the error, also for a pool of
+     * the host and for what the current device may not use. */
+    if (!is_cuda(&a) || memory_is_host_pool(&a) || !memory_peer_accessible(&a, device_current()))
         return cudaErrorSymbolNotFound;
     find_range(&a, address, &first, &size);
     if (start)
@@ -260,6 +260,7 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     CUcontext context;
     cudaError_t e = cudaSuccess;
     bool on_host = a->kind == ADDRESS_PINNED || a->heap->host_visible;
+    bool is_accessible = memory_peer_accessible(a, device_current());
     find_range(a, address, &start, &size);
     CUdeviceptr mapping = start;
     size_t mapping_bytes = size;
@@ -283,9 +284,12 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         e = on_host ? cudaSuccess : cudaErrorInvalidValue;
-        /* Addresses are unified. */
-        /* fall through */
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *v = VALUE(address); break;
+        *v = VALUE(address); /* Addresses are unified. */
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        e = is_accessible ? cudaSuccess : cudaErrorInvalidValue;
+        *v = VALUE(address);
+        break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *v = VALUE((uint64_t)memory_allocation_id(a)); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: v->value = is_managed(a); break;
@@ -302,7 +306,8 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: *v = VALUE(mapping_bytes); break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *v = VALUE(handle_types(a, address)); break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        v->value = on_host || memory_peer_accessible(a, device_current())
+        /* Measured (probe-odd-peers.txt, "pointers"): only of mapped memory it tells the access. */
+        v->value = on_host || !a->heap->is_virtual || is_accessible
                      ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         break;

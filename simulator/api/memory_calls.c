@@ -270,13 +270,21 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
     return cudaSuccess;
 }
 
+/* Measured (probe-odd-peers.txt, "pointers"): mapped memory passes for the host's, too. */
+static bool is_open_mapping(const struct address_info *a)
+{
+    return a->kind == ADDRESS_ALLOCATED && a->heap->is_virtual
+        && memory_peer_accessible(a, device_current());
+}
+
 /* Addresses are unified: host and device use the same (measured: probe-answers.txt, "memory"). */
 cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *host,
                                         unsigned int flags)
 {
     if (!device || !host)
         return cudaErrorInvalidValue;
-    *device = flags || memory_find(host).kind != ADDRESS_PINNED ? NULL : host;
+    struct address_info a = memory_find(host);
+    *device = flags || !(is_open_mapping(&a) || a.kind == ADDRESS_PINNED) ? NULL : host;
     return *device ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -285,9 +293,11 @@ cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *ho
     struct address_info a = memory_find(host);
     /* Measured (probe-odd-answers.txt, "host_memory"). */
     const bool is_managed = a.kind == ADDRESS_ALLOCATED && a.heap->host_visible && !a.pool;
-    if (!flags || (a.kind != ADDRESS_PINNED && !is_managed))
+    if (!flags || (a.kind != ADDRESS_PINNED && !is_managed && !is_open_mapping(&a)))
         return cudaErrorInvalidValue;
-    *flags = is_managed ? cudaHostAllocMapped : a.pinned->flags;
+    *flags = is_managed               ? cudaHostAllocMapped
+           : a.kind == ADDRESS_PINNED ? a.pinned->flags
+                                      : cudaHostAllocMapped | cudaHostAllocPortable;
     return cudaSuccess;
 }
 
@@ -511,8 +521,8 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
 
 /* ---- pointers ---- */
 
-/* An allocation of a host pool has an address on a device only while that device may touch it
- * (measured: probe-pools.txt, "copies_host"). */
+/* Memory has an address on the current device only while that device may touch it (measured:
+ * probe-pools.txt, "copies_host"; probe-odd-peers.txt, "pointers"). */
 static void describe_allocation(struct cudaPointerAttributes *attributes, struct address_info *a)
 {
     bool managed = a->heap->host_visible && (!a->pool || pool_is_managed(a->pool));
@@ -520,10 +530,7 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
     attributes->type = managed               ? cudaMemoryTypeManaged
                      : a->heap->host_visible ? cudaMemoryTypeHost
                                              : cudaMemoryTypeDevice;
-    /* Measured (probe-virtual.txt, "known_of_addresses"; probe-more-peers.txt, "opened_for_..."): a
-     * mapping has one while the current device may use it. */
-    int user = a->heap->is_virtual ? device_current() : attributes->device;
-    if (!(memory_is_host_pool(a) || a->heap->is_virtual) || memory_peer_accessible(a, user))
+    if (memory_peer_accessible(a, device_current()))
         attributes->devicePointer = attributes->hostPointer;
     if (!a->heap->host_visible)
         attributes->hostPointer = NULL;
