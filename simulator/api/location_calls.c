@@ -196,8 +196,7 @@ cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, 
         return cudaErrorInvalidResourceHandle;
     if (!one || !is_managed(call, pointer, bytes ? bytes : 1) || a.inner_offset
         || (bytes && bytes != a.range->requested)
-        || (flags == cudaMemAttachSingle
-            && (s->kind == STREAM_LEGACY || s->kind == STREAM_PER_THREAD)))
+        || (flags == cudaMemAttachSingle && s->kind == STREAM_LEGACY))
         return cudaErrorInvalidValue;
     cudaError_t e = capture_forbid(s);
     if (e)
@@ -217,7 +216,11 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
                       || location.type == cudaMemLocationTypeHostNumaCurrent;
     const bool is_access =
         advice == cudaMemAdviseSetAccessedBy || advice == cudaMemAdviseUnsetAccessedBy;
-    const bool needs_place = !by_node || advice == cudaMemAdviseSetPreferredLocation;
+    /* Measured (probe-odd-peers.txt, "copies"): no preferred location may be on any device. */
+    const bool is_no_device =
+        advice == cudaMemAdviseUnsetPreferredLocation && location.type == cudaMemLocationTypeDevice;
+    const bool needs_place =
+        !is_no_device && (!by_node || advice == cudaMemAdviseSetPreferredLocation);
     line_number(&call->line, "bytes", bytes);
     if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
         || (by_node && is_access) || (needs_place && check_location(&location)))

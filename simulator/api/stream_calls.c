@@ -128,8 +128,10 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
-    if (is_external_outside(s, flags))
-        return cudaErrorIllegalState;
+    if (is_external_outside(s, flags)) {
+        cudaError_t e = capture_event_error(v);
+        return e ? e : cudaErrorIllegalState;
+    }
     /* Measured (probe-ipc.txt, "event"): waiting for an event that was never recorded does
      * nothing. */
     uint64_t before = s->last_seq;
@@ -163,7 +165,16 @@ STREAM_PROPERTY(do_cudaStreamGetFlags, unsigned int,
                 s->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking : cudaStreamDefault)
 STREAM_PROPERTY(do_cudaStreamGetPriority, int, s->priority)
 STREAM_PROPERTY(do_cudaStreamGetId, unsigned long long, s->api_id)
-STREAM_PROPERTY(do_cudaStreamGetDevice, int, s->device)
+
+/* Measured (probe-odd-peers.txt, "events"): it ends a capture of the stream. */
+cudaError_t do_cudaStreamGetDevice(struct call *call, cudaStream_t stream, int *device)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!device || !s)
+        return device ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+    *device = s->device;
+    return s->capturing ? capture_forbid(s) : cudaSuccess;
+}
 
 /* The attributes that are hints. */
 struct hints {
@@ -314,17 +325,21 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Documented: event and stream must be on the same device. */
+    if (is_external_outside(s, flags))
+        return cudaErrorIllegalState;
+    cudaError_t e = capture_check(s);
+    if (e)
+        return e;
+    /* Documented: event and stream must be on the same device. What comes before that is measured
+     * (probe-odd-peers.txt, "events"). */
     if (s->device != v->device) {
         failed_call_because("the event is of device %d, where it was created, and the stream of "
                             "device %d",
                             v->device, s->device);
         return cudaErrorInvalidResourceHandle;
     }
-    if (is_external_outside(s, flags))
-        return cudaErrorIllegalState;
     uint64_t before = s->last_seq;
-    cudaError_t e = capture_or_record(call, v, s, flags & cudaEventRecordExternal);
+    e = capture_or_record(call, v, s, flags & cudaEventRecordExternal);
     if (line_is_open(&call->line))
         line_turn(call, s, before);
     if (!e && !s->capturing)
@@ -361,6 +376,13 @@ cudaError_t do_cudaEventSynchronize(struct call *call, cudaEvent_t event)
     return device_sticky_error;
 }
 
+static cudaError_t check_timed(const struct event *v)
+{
+    cudaError_t e = v ? capture_event_error(v) : cudaErrorInvalidResourceHandle;
+    return !e && (!v->record || v->flags & cudaEventDisableTiming) ? cudaErrorInvalidResourceHandle
+                                                                   : e;
+}
+
 cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t start,
                                     cudaEvent_t end)
 {
@@ -368,13 +390,12 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
         return cudaErrorInvalidValue;
     struct event *a = call_event(call, start);
     struct event *b = call_event(call, end);
-    cudaError_t e = a ? capture_event_error(a) : cudaSuccess;
-    if (!e && b)
-        e = capture_event_error(b);
+    /* Measured (probe-odd-peers.txt, "events"): what is wrong with the first event comes first. */
+    cudaError_t e = check_timed(a);
+    if (!e)
+        e = check_timed(b);
     if (e)
         return e;
-    if (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)
-        return cudaErrorInvalidResourceHandle;
     /* Measured (probe-misuse.txt, "other_gpu"): the events must be on the same device. */
     if (a->device != b->device)
         return cudaErrorInvalidResourceHandle;

@@ -481,10 +481,14 @@ cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e
     if (error)
         return error;
     struct capture_member *m = s->capturing;
-    if (external && m) {
+    /* Measured (probe-odd-peers.txt, "events"): not for an event of a capture that has ended, and
+     * an event for other processes ends the capture. */
+    if (external && m && capture_event_error(e) != cudaErrorInvalidValue) {
         capture_add(call, s, &(struct task){.kind = TASK_WAIT, .event = e->handle});
         return cudaSuccess;
     }
+    if (m && e->remote)
+        return capture_forbid(s);
     struct capture *from = capture_of_event(e);
     if (from)
         return join_capture(call, from, s, e);
