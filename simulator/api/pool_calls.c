@@ -403,23 +403,36 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
         && d->flags == cudaMemAccessFlagsProtReadWrite;
 }
 
-/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type
+/* Check one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type
  * in a device's own pool: probe-outsiders-peers.txt, "answers"; and what comes first:
- * probe-odd-answers.txt, "places"). */
-static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
+ * probe-odd-answers.txt, "places", and probe-odd-peers.txt, "lists"): its place, ... */
+static cudaError_t check_place(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
-    bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
+    bool host = is_host(&d->location);
+    if (d->flags == cudaMemAccessFlagsProtRead)
+        return cudaErrorNotSupported;
     if (!host && d->location.type != cudaMemLocationTypeDevice)
         return pool_is_host_memory(p) || pool_is_managed(p) ? cudaErrorInvalidValue
                                                             : cudaErrorNotSupported;
-    if (d->flags == cudaMemAccessFlagsProtRead)
-        return cudaErrorNotSupported;
     if (!host && !device_exists(d->location.id))
         return cudaErrorInvalidDevice;
-    if (host && !pool_is_host_memory(p) && !pool_is_managed(p))
-        return cudaErrorNotSupported;
-    if (!grants && d->flags != cudaMemAccessFlagsProtNone)
-        return cudaErrorInvalidValue;
+    return host && !pool_is_host_memory(p) && !pool_is_managed(p) ? cudaErrorNotSupported
+                                                                  : cudaSuccess;
+}
+
+/* ... its flags, ... */
+static cudaError_t check_flags(const struct pool *p, const struct cudaMemAccessDesc *d)
+{
+    (void)p;
+    return d->flags == cudaMemAccessFlagsProtReadWrite || d->flags == cudaMemAccessFlagsProtNone
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
+}
+
+/* ... and whether the access can be changed. */
+static cudaError_t check_change(const struct pool *p, const struct cudaMemAccessDesc *d)
+{
+    bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
     /* Access to managed memory may be granted and revoked, without effect. */
     if (pool_is_managed(p))
         return cudaSuccess;
@@ -433,7 +446,12 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
                                                                   : cudaSuccess;
 }
 
-/* Applies an entry that check_access accepted. */
+/* Each is made of all entries before the next. */
+static cudaError_t (*const access_checks[])(const struct pool *,
+                                            const struct cudaMemAccessDesc *) = {
+    check_place, check_flags, check_change};
+
+/* Applies an entry that the checks accepted. */
 static void set_access(struct call *call, struct pool *p, const struct cudaMemAccessDesc *d)
 {
     if (is_host(&d->location))
@@ -473,11 +491,12 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do:     pass the address of an array of cudaMemAccessDesc.",
                      count);
-    for (size_t i = 0; i < count; i++) {
-        cudaError_t e = check_access(p, &list[i]);
-        if (e)
-            return e;
-    }
+    for (size_t check = 0; check < sizeof access_checks / sizeof *access_checks; check++)
+        for (size_t i = 0; i < count; i++) {
+            cudaError_t e = access_checks[check](p, &list[i]);
+            if (e)
+                return e;
+        }
     for (size_t i = 0; i < count; i++)
         set_access(call, p, &list[i]);
     return cudaSuccess;
