@@ -130,7 +130,6 @@ void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 
 /* What the program has asked of its devices that has no effect here. Needs the lock. */
 extern struct device_wishes {
-    unsigned flags;
     enum cudaFuncCache cache;
 } device_wishes;
 

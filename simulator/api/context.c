@@ -73,11 +73,18 @@ static void retire(struct context *c)
     c->handle = NULL;
 }
 
+void context_reset_primary(int device)
+{
+    NEEDS_LOCK();
+    primaries[device].flags = 0;
+    runtime_has_used[device] = false;
+}
+
 void context_end_primary(int device)
 {
     NEEDS_LOCK();
     retire(&primaries[device]);
-    runtime_has_used[device] = false;
+    context_reset_primary(device);
 }
 
 void context_end(struct context *c)
@@ -106,10 +113,15 @@ unsigned context_count_created(void)
 void context_used_by_runtime(void)
 {
     calls_runtime = true;
-    if (runtime_has_used[device_current()])
+    context_begin_primary(device_current());
+}
+
+void context_begin_primary(int device)
+{
+    if (runtime_has_used[device])
         return;
     initialized = true;
-    runtime_has_used[device_current()] = true;
+    runtime_has_used[device] = true;
 }
 
 struct context *context_current(void)

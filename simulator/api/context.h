@@ -23,6 +23,7 @@ struct context {
 /* A call of the runtime initializes the driver and makes a primary context current, if none is
  * (documented). cudaSetDevice makes the device's primary context current. */
 void context_used_by_runtime(void);
+void context_begin_primary(int device);
 void context_set_device(int device);
 
 /* Does the work of cuInit. */
@@ -33,7 +34,9 @@ bool context_is_initialized(void);
 struct context *context_primary(int device);
 /* Returns whether the primary context is active: retained, or used by the runtime. */
 bool context_is_active(const struct context *c);
-/* Ends the primary context, which the program can begin again. */
+/* Take the runtime's use and the flags from the primary context. The second also ends it; the
+ * program can begin it again. */
+void context_reset_primary(int device);
 void context_end_primary(int device);
 struct context *context_new(int device, unsigned flags);
 /* Ends a context that context_new has made. */

@@ -180,20 +180,39 @@ cudaError_t do_cudaDeviceReset(struct call *call)
                                              stream_newest(), event_newest()});
     memory_end_device(call, device);
     device_variables_reset(device);
+    /* Measured (probe-odd-peers.txt, "flags"): the primary context is no longer active. */
+    context_reset_primary(device);
     return cudaSuccess;
 }
 
-struct device_wishes device_wishes = {cudaDeviceMapHost, cudaFuncCachePreferNone};
+struct device_wishes device_wishes = {cudaFuncCachePreferNone};
 
 /* Flags tell a real host how to wait. Here they have no effect (assumed), but invalid ones are
- * rejected (measured: probe-answers.txt, and probe-odd-answers.txt, "flags"). */
-cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
+ * rejected (measured: probe-answers.txt, and probe-odd-answers.txt, "flags"). They are those of the
+ * device's primary context, which always maps the host's memory (measured: probe-odd-peers.txt,
+ * "flags"). */
+static cudaError_t set_flags(int device, unsigned wanted)
 {
     const unsigned schedule = wanted & cudaDeviceScheduleMask, unnamed = 0x60;
     if (wanted & ~(unsigned)cudaDeviceMask || schedule & (schedule - 1))
         return cudaErrorInvalidValue;
-    device_wishes.flags = (wanted & ~unnamed) | cudaDeviceMapHost;
+    context_primary(device)->flags = wanted & ~(unnamed | cudaDeviceMapHost);
     return cudaSuccess;
+}
+
+cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
+{
+    return set_flags(device_current(), wanted);
+}
+
+/* Measured (probe-odd-peers.txt, "flags"): it begins the context, and the current device stays. */
+cudaError_t do_cudaInitDevice(struct call *call, int device, unsigned int wanted,
+                              unsigned int areFlags)
+{
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    context_begin_primary(device);
+    return areFlags & cudaInitDeviceFlagsAreValid ? set_flags(device, wanted) : cudaSuccess;
 }
 
 /* Measured (probe-odd-answers.txt, "limits"): the errors for a limit that is none, for one that an

@@ -86,6 +86,9 @@ void device_reset(int device, struct last_reset newest)
 {
     NEEDS_LOCK();
     devices[device].peer_access = 0;
+    /* Measured (probe-odd-peers.txt, "resets"): the others' access to the device ends, too. */
+    for (int other = 0; other < settings.devices; other++)
+        device_set_peer_access(other, device, false);
     devices[device].last_reset = newest;
     devices[device].limits_set = 0;
 }
