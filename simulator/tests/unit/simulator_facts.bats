@@ -11,7 +11,7 @@ PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-c
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
 PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual})
-PROBES+=(probe-odd-{answers,driver})
+PROBES+=(probe-odd-{answers,driver,peers})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/facts/walks \
@@ -335,6 +335,10 @@ to device not at all. cudaMemcpyAsync (stream 2)"
 
 @test "probe: access between two GPUs, and which calls wait for the other one" {
     SIM_DEVICES=2 ask peer-calls
+}
+
+@test "probe: memory, events and nodes of the GPU that is not current" {
+    SIM_DEVICES=2 ask odd-peers
 }
 
 # An importer sees the GPUs that its exporter sees: CUDA_VISIBLE_DEVICES is not simulated.
