@@ -13,8 +13,8 @@ enum { PIECES = 4 };
 
 /* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces. Each piece is copied up (to
  * the device), added to there, and copied down (to the host). Let the pieces take turns in the two
- * streams, so that they overlap, and make the host wait only at the end: when process
- * returns, all of `host` is ready. */
+ * streams, so that they overlap, and make the host wait only at the end, for these two streams
+ * alone: when process returns, all of `host` is ready. */
 static void process(int *host, int *device, size_t count, cudaStream_t stream[2])
 {
     for (size_t piece = 0; piece < PIECES; piece++) {

@@ -25,7 +25,7 @@ struct memory {
 
 /* YOUR WORK. The host writes 40 into each int, the device adds 2, and the host counts how many are
  * 42. `data` was just allocated from `pool`, a host pool, in `stream`. Nothing is copied: host and
- * device work on the same memory. */
+ * device work on the same memory. The host waits for no other stream. */
 static size_t work_together(cudaMemPool_t pool, int *data, size_t count, cudaStream_t stream)
 {
     size_t correct = 0;

@@ -80,7 +80,7 @@ static struct support support_find(void)
 }
 
 /* YOUR WORK, 3 of 3. Memory for work in `stream`, and its end. Without pools it is cudaMalloc
- * memory, and no code may rely on a wait in cudaFree, because NVIDIA promises none. */
+ * memory; no code may rely on a wait in cudaFree (none is promised): wait for `stream` alone. */
 static cudaError_t take(int pools, void **data, size_t bytes, cudaStream_t stream)
 {
     return pools ? cudaMallocAsync(data, bytes, stream) : cudaMalloc(data, bytes);
