@@ -199,7 +199,12 @@ def expect_streams(lines, number):
 
 
 def line_of(call):
-    return f" in line {call['line']}" if "line" in call else ""
+    where = f"{call.get('file', '')}:{call['line']}" if "line" in call else ""
+    return where and f" {place(where)}"
+
+
+def times(number):
+    return "once" if number == 1 else f"{number} times"
 
 
 def met_by_starter(rule):

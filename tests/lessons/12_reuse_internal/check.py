@@ -10,6 +10,7 @@ from check import (
     line_of_report,
     met_by_starter,
     miss,
+    times,
 )
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
@@ -150,13 +151,12 @@ class Taken:
 
     def history(self):
         done = [step for step in map(self.step, self.calls) if step]
-        if len(done) > 8:
-            done[8:] = ["so on"]
         waits = ""
         if self.calls.queries and not self.waits:
-            waits += f""" take called {self.calls.queries.names} {len(self.calls.queries)} times: a
-                query is no synchronization, so the pool still does not give away the memory of
-                another stream."""
+            waits += f""" take called {self.calls.queries.names}
+                {times(len(self.calls.queries))}{line_of(self.calls.queries[0])}: a query is no
+                synchronization, so the pool still does not give away the memory of another
+                stream."""
         if self.run.early and not self.forever and "take" not in self.run.answers:
             waits += " Then the program ended in take, at a CHECK: take returns the error instead."
         elif self.nothing:
@@ -169,7 +169,8 @@ class Taken:
             waits += f" Then {self.stood_still}"
         elif len(self.tried) == 1 and self.returned not in (SUCCESS, "nothing"):
             waits += " take tried no other pool."
-        return f"{', then '.join(done or ['take tried no pool'])}.{waits}"
+        more = ", and so on" * (len(done) > 8)
+        return f"{', then '.join(done[:8] or ['take tried no pool'])}{more}.{waits}"
 
 
 @met_by_starter
@@ -186,6 +187,8 @@ def test_spare(check):
     sentence = """the shared pool is full, the slow stream is held, and the spare pool has memory:
         take returns that at once, and the fast stream fills it before the gate opens. Neither the
         host nor the fast stream waits for the slow one, and the host waits for no other."""
+    if taken.forever and (not taken.tried or taken.tried.where(result=SUCCESS)):
+        check.after(test_room)  # it waits before or after every try
     if taken.of != "the spare pool":
         miss(f"{sentence} Happened: {taken.history()}")
     queries = taken.calls.queries
@@ -221,6 +224,8 @@ def test_no_memory(check):
     taken = Taken(check, 4)
     if len(set(taken.tried.column("pool"))) < 2:
         check.after(test_spare)  # who tries one pool returns its error as the starter does
+    if taken.returned == SUCCESS:
+        check.after(test_last_resort)  # who takes it from elsewhere has it there, too
     if wrong := taken.run.wrong({"take": "cudaErrorMemoryAllocation"}):
         miss(f"{TOO_MUCH} Happened: {wrong}")
 

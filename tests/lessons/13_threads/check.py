@@ -247,7 +247,7 @@ def test_created(check):
 
 
 def test_per_thread(check):
-    check.after(test_recorded, test_created)
+    check.after(test_threads, test_recorded, test_created)
     for pair in ("per-thread", "mixed"):
         expect_filled(check, pair, f"{WAITS} {OWN_HANDLE}", why_not_recorded, why_not_waited)
 
@@ -296,6 +296,7 @@ def test_rounds(check):
             results = [x.get("host_offset", 0) // 4 for x in handover.copies]
             own = all("host_allocation" in x for x in handover.copies)
             if results != numbers or not own:
+                check.after(test_host)  # who waits for a copy to a variable copies that
                 miss(f"""each round copies the last number of its buffer to its own results[round].
                     Happened: in {count} rounds {len(set(results) & set(numbers))} results were
                     copied to: the host wrote others.""")
