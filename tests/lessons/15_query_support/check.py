@@ -5,6 +5,7 @@ import re
 
 from check import (
     LATE,
+    MADE,
     MAY_WAIT,
     MIB,
     SUCCESS,
@@ -160,7 +161,7 @@ def test_clean(check):
     for environment in ({}, {"SIM_FAIL": EXPORT_FAILS}, {"SIM_HANDLE_TYPES": 0}):
         run = support(check, "support_find returns, also where sharing fails.", **environment)
         journal = run.journal
-        made, gone = len(journal.ok("cudaMemPoolCreate")), len(journal.ok("cudaMemPoolDestroy"))
+        made, gone = len(journal.ok(*MADE["pool"][0])), len(journal.ok(MADE["pool"][1]))
         where = "".join(f" ({k}={v})" for k, v in environment.items())
         if made != gone:
             miss(f"""a pool that was created only to see whether it can be shared is destroyed,
@@ -222,7 +223,9 @@ def test_pools(check):
             Happened: {history(run)}""")
     if freed.column("stream") != made.column("stream")[::-1]:
         miss(f"""the memory is allocated and freed in the stream that take and give_back are given.
-            Happened: {history(run)}""")
+            Happened: the streams of the allocations are
+            {" and ".join(map(str, made.column("stream")))}, those of the frees
+            {" and ".join(map(str, freed.column("stream"))) or "none"}.""")
     expect_ordered(run)
     calls = run.journal.before(freed[-1])
     waits = calls.waits or calls.certain

@@ -156,6 +156,7 @@ static int asked_send(size_t count)
     other = ends[0];
     asked_open = &parcel.descriptor;
     int open = asked_open_files() - 1; /* all but the parcel's, which has to be closed */
+    errno = 0;                         /* what send_parcel may print is of its own calls */
     send_parcel(&parcel);
     printf("\nleft open = %d\n", asked_open_files() - open);
     printf("\nclosed in vain = %d\n", asked_failed);
@@ -202,6 +203,7 @@ static int asked_export(int value)
     CHECK(cudaFreeAsync(data, 0));
     CHECK(cudaStreamSynchronize(0));
     CHECK(cudaMemPoolDestroy(pool));
+    printf("\nbytes after the last message = %zd\n", recv(other, &parcel, sizeof parcel, 0));
     return join();
 }
 

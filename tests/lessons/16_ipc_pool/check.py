@@ -141,7 +141,8 @@ def test_sent(check):
             cudaMemPoolExportToShareableHandle returned.
             Happened: the import was by {kind or "no descriptor"}. {control(run)}""")
     if wrong := run.wrong({"count": count}):
-        miss(f"the parcel arrives whole. Happened: {wrong}")
+        part = "the first message had only a part of it."
+        miss(f"the parcel arrives whole. Happened: {wrong if 'count' in run.answers else part}")
     if (left := run.answer("left open")) != "0":
         miss(f"""the exporter closes its descriptor after sending it: the exporter has no use for it
             any more, and a process may have only so many open files.
@@ -239,7 +240,8 @@ def test_own(check):
     copied = sum(copies.part(None, free).column("bytes"))
     if not free or copied < whole:
         why = failed_call(run.errors)
-        ended = f" The importer ended before that, on a machine with one GPU: {why}." if why else ""
+        ended = " It did not free its import." * (not free)
+        ended += f" On a machine with one GPU it ended early: {why}." if why else ""
         elsewhere = journal.copies.where(kind="DeviceToHost", allocation=data, bytes=whole)
         if elsewhere:
             ended = f""" {elsewhere[0]["call"]}{line_of(elsewhere[0])} copied them to the host's
@@ -268,6 +270,8 @@ def test_refused(check):
     frees = journal.frees.where(allocation=data)
     if len(frees) != 1:
         miss(f"the importer frees its import, once. Happened: frees of the import: {len(frees)}.")
+    if (more := run.answer("bytes after the last message")) != "0":
+        miss(f"the importer sends one byte, and nothing after it. Happened: it sent {more} more.")
 
 
 def test_owner(check):
