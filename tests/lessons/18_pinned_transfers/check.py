@@ -3,9 +3,7 @@
 Judges no times but the sums made of them. process is called under a schedule in which the device
 does nothing until somebody waits for it, so a sleep hides no wait."""
 
-from collections import Counter
-
-from check import LATE, Journal, expect_narrow_wait, line_of, met_by_starter, miss
+from check import LATE, Journal, expect_narrow_wait, line_of, met_by_starter, miss, times
 
 TAKES = "process takes and returns what it did in the starter, and its CUDA calls succeed."
 TIMES = "copies_to_pay takes three times and returns a number of copies, as in the starter."
@@ -29,12 +27,12 @@ def work(run, which):
     kind and, for memory whose place the journal has, what is at the host's end of a copy."""
     host, own = memory(run)[which]
     found, device = Journal(), own["allocation"]
-    for line in run.journal.ok("cudaMemcpyAsync", "launch_add"):
+    for line in run.journal.ok("cudaMemcpyAsync", "cudaMemcpy2DAsync", "launch_add"):
         ends = (line.get("allocation"), line.get("source_allocation"))
         if device not in ends:
             continue
         kind = "add"
-        if line["call"] == "cudaMemcpyAsync":
+        if line["call"] != "launch_add":
             kind = "down" if ends[1] == device or line["kind"] == "DeviceToHost" else "up"
         other = next((end for end in ends if end not in (device, None)), None)
         piece = line.get("inner_offset", 0) / (host["bytes"] / 4)
@@ -59,6 +57,14 @@ def listed(run):
     return f"in this order: {', '.join(words[:12])}.{more}" if words else "it made no such call."
 
 
+def added(kernels):
+    words = (
+        f"{x['value']} to {x['bytes'] // 4} elements from element {x.get('inner_offset', 0) // 4}"
+        for x in kernels[:8]
+    )
+    return ", then ".join(words) or "nothing on the device"
+
+
 def four_kernels(run):
     """The kernels of the first call, by their place, or None."""
     adds = sorted(work(run, 0).where(kind="add"), key=lambda x: x["piece"])
@@ -72,8 +78,7 @@ def test_pieces(check):
     if not four_kernels(run):
         miss(f"""process adds 2 to each element, in four pieces: four kernels, of a quarter of the
             elements each.
-            Happened: process launched {len(work(run, 0).where(kind="add"))} kernels that add to
-            parts of its device memory.""")
+            Happened: process added {added(work(run, 0).where(kind="add"))}.""")
     for which, (host, _) in enumerate(memory(run)):
         calls = work(run, which)
         for add in calls.where(kind="add"):
@@ -136,12 +141,14 @@ def test_queued(check):
         miss(f"""process pins nothing. Pinning pays after several copies, so it is for the caller,
             who knows how many there will be.
             Happened: process called {pinned["call"]}{line_of(pinned)}.""")
-    names = Counter(run.journal.between(calls.first, calls.last).waits.column("call"))
-    if names:
+    waits = run.journal.between(calls.first, calls.last).waits
+    if waits.calls("cudaMemcpy"):
+        check.after(test_pieces)  # a copy in no stream
+    if waits:
         miss(f"""the host waits for nothing before the last copy is in its stream: a stream keeps
             its own order. A call that returns when work is over is a wait, whatever it is for.
-            Happened: between the first copy and the last the host waited in
-            {", ".join(f"{name}, {times} times" for name, times in names.items())}.""")
+            Happened: between the first copy and the last the host waited {times(len(waits))},
+            first in {waits[0]["call"]}{line_of(waits[0])}.""")
 
 
 def test_beside(check):
@@ -159,7 +166,7 @@ def test_beside(check):
         if not any(a[0] < b[1] and b[0] < a[1] for a in spans[piece - 1] for b in spans[piece]):
             miss(f"""{sentence}
                 Happened: piece {piece + 1} began when piece {piece} had ended, though the host had
-                queued both: {len(waits)} times a stream was made to wait for an event.""")
+                queued both: a stream was made to wait for an event {times(len(waits))}.""")
     if waits:
         miss(f"""{sentence}
             Happened: cudaStreamWaitEvent{line_of(waits[0])} makes stream {waits[0]["stream"]} wait
@@ -226,9 +233,9 @@ def pays(check):
 
 
 def expect_pays(check, faster):
-    run = check.ask(TIMES, "pay", *(time for _, times, _ in pays(check) for time in times))
-    for why, times, copies in pays(check):
-        question = f"copies_to_pay({', '.join(f'{time / 8:.3f}' for time in times)})"
+    run = check.ask(TIMES, "pay", *(time for _, taken, _ in pays(check) for time in taken))
+    for why, taken, copies in pays(check):
+        question = f"copies_to_pay({', '.join(f'{time / 8:.3f}' for time in taken)})"
         wrong = run.wrong({question: copies})
         if wrong and faster == (copies > 0):
             miss(f"{why} Happened: {wrong}")
