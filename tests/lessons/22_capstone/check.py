@@ -29,9 +29,9 @@ EVERY_LAST_USE = """a stream waits for the last use of each part that lay where 
 
 def numbers(check, mode):
     """What is drawn for a walk."""
-    a, far = check.draw("a", 0, STREAMS - 1), check.draw("far", 5, STREAMS - 1)
-    others = [check.draw("b", 1, 3), check.draw("c", 4, 6), 7]
-    used_in = [a, *((a + one) % STREAMS for one in others)]
+    far = check.draw("far", 5, STREAMS - 1)  # it is none of the five that the traces have
+    others = [check.draw("b", 1, 3), 0, check.draw("c", 4, 6), 7]
+    used_in = [(far + one) % STREAMS for one in others]
     sizes = [GRAIN * check.draw(name, 60, 240) for name in ("left", "right", "guard")]
     given = {
         "turns": [*used_in, sizes[0]],
@@ -39,9 +39,8 @@ def numbers(check, mode):
         "neighbors": [*used_in[:3], *sizes[:2]],
         "newer": [*used_in[:2], GRAIN * check.draw("spare", 8, 50), sizes[2], *sizes[:2]],
         "held": [*used_in[:2], sizes[0]],
-        # Its first stream is none of the five that the traces have.
-        "again": [far, (far + others[0]) % STREAMS, sizes[0]],
-        "huge": [a, check.draw("huge", 1, 3) << 32],
+        "again": [far, used_in[0], sizes[0]],
+        "huge": [far, check.draw("huge", 1, 3) << 32],
     }
     return given.get(mode, [check.draw("seed", 1, 1000000)])
 
@@ -71,7 +70,10 @@ def expect_nothing_left(figures):
 
 
 def place_of(figures):
-    return f"the part of {figures.shown(figures.bad)}" if figures.bad is not None else ""
+    waited = "which has waited for no event"
+    if figures.last_wait:
+        waited = f"whose last wait is{line_of(figures.last_wait)}"
+    return f"the part of {figures.shown(figures.bad)} ({waited})"
 
 
 @met_by_starter
@@ -223,10 +225,11 @@ def test_trim(check):
         if mode == "random" and (figures.freed_in_use or figures.bad is not None):
             check.after(test_third, test_newer)  # what these report may be the cause here, too
         if figures.freed_in_use:
-            miss("""before a piece is returned to the pool in one stream, that stream waits for
+            freed = ask(check, OTHERS, mode).journal.numbered.get(figures.freed_in_use, {})
+            miss(f"""before a piece is returned to the pool in one stream, that stream waits for
                 every other stream that used a part of it.
-                Happened: a piece was freed in one stream, and another stream could still be using a
-                part of it.""")
+                Happened: a piece was freed in one stream{line_of(freed)}, and another stream could
+                still be using a part of it.""")
         if figures.bad is not None and mode != "neighbors":
             miss(f"""{EVERY_LAST_USE}, also for those that are joined before a new piece is taken.
                 Happened: {place_of(figures)} {NO_WAIT}""")
@@ -386,7 +389,7 @@ def test_few_calls(check):
 
 @section(6)
 def test_four_streams(check):
-    check.after(test_hand_over)
+    check.after(test_hand_over, test_turns, test_third, test_neighbors, test_newer, test_trim)
     figures, run = replay(check, "four-streams")
     late, _ = replay(check, "four-streams", SIM_SCHEDULE="late")
     if (late.peak, late.taken) != (figures.peak, figures.taken):

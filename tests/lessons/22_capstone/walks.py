@@ -195,7 +195,8 @@ class Figures(Peak):
     def __init__(self, walk):
         self.walk, self.wrong, self.askew, self.bad = walk, "", "", None
         self.before, self.at, self.begin, self.used = {}, {}, {}, set()
-        self.freed_in_use = self.left = 0
+        self.last_wait = self.freed_in_use = None  # a line of the stream of bad, a number
+        self.left = 0
         self.taken = self.waits = self.most = self.moved = 0
         self.waiting = set()  # the streams that waited for an event
         self.host = HostWaits()
@@ -254,7 +255,7 @@ class Reader:
         self.walk, self.figures = walk, Figures(walk)
         self.expected, self.uses = list(uses_of(walk)), 0
         self.pools, self.streams, self.pieces, self.plain_takes = [], [], {}, []
-        self.unordered = False
+        self.unordered, self.waits = False, {}  # the last one of each stream
 
     def did(self, line):
         if line["did"] == "exit":
@@ -262,7 +263,7 @@ class Reader:
         elif line["did"] == "hazard" and line["call"].startswith("launch_"):
             self.unordered = True
         elif line["did"] == "hazard" and line["call"].startswith("cudaFree"):
-            self.figures.freed_in_use += 1
+            self.figures.freed_in_use = self.figures.freed_in_use or line.get("later")
 
     def call(self, line):
         call, pool, figures = line["call"], line.get("pool"), self.figures
@@ -283,6 +284,7 @@ class Reader:
                 figures.largest = max(figures.largest, line["bytes"] // MIB)
         elif call == "cudaStreamWaitEvent":
             figures.waits += 1
+            self.waits[line["stream"]] = line
             if figures.bad is None and line["stream"] in self.streams:
                 figures.waiting.add(self.streams.index(line["stream"]))
         elif call in ("launch_fill", "launch_add"):
@@ -306,7 +308,7 @@ class Reader:
                 "memory came in between"
             )
         if self.unordered and taken and figures.bad is None:
-            figures.bad = one
+            figures.bad, figures.last_wait = one, self.waits.get(line["stream"])
         self.unordered = False
         if not taken and (walk.bytes[one] <= WHOLE or not first):
             figures.used.discard(one)
