@@ -147,8 +147,8 @@ def test_queued(check):
     if waits:
         miss(f"""the host waits for nothing before the last copy is in its stream: a stream keeps
             its own order. A call that returns when work is over is a wait, whatever it is for.
-            Happened: between the first copy and the last the host waited {times(len(waits))},
-            first in {waits[0]["call"]}{line_of(waits[0])}.""")
+            Happened: between the first copy and the last the host waited in
+            {waits[0]["call"]}{line_of(waits[0])}, {times(len(waits))} in all.""")
 
 
 def test_beside(check):
