@@ -316,16 +316,61 @@ static int64_t number_of(struct word w)
     return (int64_t)word_number(w);
 }
 
-static void read_plus(struct decoder *d, struct operand *o)
+/* Constant expressions, such as (1<<4)|3*2-1. How tightly each operator binds: */
+enum { BINDS_NOT, BINDS_OR, BINDS_XOR, BINDS_AND, BINDS_SHIFT, BINDS_SUM, BINDS_PRODUCT };
+
+static unsigned binding(struct word w)
 {
-    while (word_is(d->s.word, "+") || word_is(d->s.word, "-")) {
-        bool minus = word_is(d->s.word, "-");
-        scan(&d->s);
-        if (scan_over(&d->s, "-"))
-            minus = !minus;
-        o->number += minus ? -number_of(d->s.word) : number_of(d->s.word);
-        scan(&d->s);
+    static const unsigned all[] = {BINDS_NOT,   BINDS_OR,  BINDS_XOR, BINDS_AND,     BINDS_SHIFT,
+                                   BINDS_SHIFT, BINDS_SUM, BINDS_SUM, BINDS_PRODUCT, BINDS_PRODUCT};
+    return all[word_among(w, "| ^ & < > + - * /")];
+}
+
+static int64_t read_rest(struct decoder *d, int64_t left, unsigned least);
+
+static int64_t read_term(struct decoder *d)
+{
+    int64_t value = 0;
+    if (scan_over(&d->s, "-"))
+        return -read_term(d);
+    if (scan_over(&d->s, "~"))
+        return ~read_term(d);
+    if (scan_over(&d->s, "(")) {
+        value = read_rest(d, read_term(d), BINDS_OR);
+        scan_over(&d->s, ")");
+        return value;
     }
+    if (*d->s.word.at >= '0' && *d->s.word.at <= '9')
+        value = number_of(d->s.word);
+    else
+        decode_refuse(d, "an operand of a form that is not simulated");
+    scan(&d->s);
+    return value;
+}
+
+/* Returns the value of what begins with `left` and continues with operators that bind at least as
+ * tightly as `least`. */
+static int64_t read_rest(struct decoder *d, int64_t left, unsigned least)
+{
+    for (unsigned binds; (binds = binding(d->s.word)) >= least && !d->failed;) {
+        const char sign = *d->s.word.at;
+        scan(&d->s);
+        if (binds == BINDS_SHIFT)
+            scan(&d->s);
+        const int64_t right = read_rest(d, read_term(d), binds + 1);
+        switch (sign) {
+        case '|': left |= right; break;
+        case '^': left ^= right; break;
+        case '&': left &= right; break;
+        case '<': left = (int64_t)((uint64_t)left << (right & 63)); break;
+        case '>': left >>= right & 63; break;
+        case '+': left += right; break;
+        case '-': left -= right; break;
+        case '*': left *= right; break;
+        default: left = right ? left / right : 0;
+        }
+    }
+    return left;
 }
 
 static struct operand read_operand(struct decoder *d);
@@ -352,7 +397,7 @@ static struct operand read_address(struct decoder *d)
     o.parts->number = o.parts->kind == OPERAND_NUMBER ? o.number : 0;
     if (o.parts->kind == OPERAND_NUMBER)
         o.number = 0;
-    read_plus(d, &o);
+    o.number = read_rest(d, o.number, BINDS_SUM);
     if (scan_over(&d->s, ",")) {
         if (!decode_names_texture(d->statement.parts[0]))
             decode_refuse(d, "tensors");
@@ -391,7 +436,7 @@ static struct operand read_name(struct decoder *d)
         o.kind = OPERAND_SINK;
     scan(&d->s);
     if (o.kind == OPERAND_SYMBOL)
-        read_plus(d, &o);
+        o.number = read_rest(d, 0, BINDS_SUM);
     return o;
 }
 
@@ -401,11 +446,17 @@ static struct operand read_operand(struct decoder *d)
         return read_address(d);
     if (scan_over(&d->s, "{"))
         return read_list(d);
+    if (word_among(d->s.word, "( ~")) {
+        const int64_t first = read_term(d);
+        return (struct operand){.kind = OPERAND_NUMBER, .number = read_rest(d, first, BINDS_OR)};
+    }
     bool negated = scan_over(&d->s, "!"), minus = scan_over(&d->s, "-");
     struct operand o = read_name(d);
     o.negated = negated;
     if (minus)
         o.number = o.is_decimal ? o.number ^ INT64_MIN : -o.number;
+    if (o.kind == OPERAND_NUMBER && !o.is_decimal)
+        o.number = read_rest(d, o.number, BINDS_OR);
     if (scan_over(&d->s, "|")) {
         o.second = operand_new(d);
         *o.second = read_operand(d);

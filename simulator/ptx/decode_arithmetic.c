@@ -325,26 +325,9 @@ static void flush_result(struct instruction *i)
     i->modified |= MODIFIED_FLUSH_RESULT;
 }
 
-/* cvt.rna.tf32.f32. Returns whether it is one of these. */
-static bool decode_to_tf32(struct decoder *d)
-{
-    const struct statement *st = &d->statement;
-    char name[32];
-    if (st->part_count != 4 || !word_is(st->parts[2], "tf32") || !word_is(st->parts[3], "f32"))
-        return false;
-    snprintf(name, sizeof name, "cvt_tf32_%.*s.b32", (int)st->parts[1].length, st->parts[1].at);
-    const struct operation *o = find_operation(name);
-    uint32_t r[OPERANDS_MAX] = {0};
-    if (o && set_operands(d, o, r))
-        memcpy(decode_add(d, o->run, INSTRUCTION_PLAIN)->r, r, sizeof r);
-    return o != NULL;
-}
-
 static void decode_convert(struct decoder *d)
 {
     struct statement *st = &d->statement;
-    if (decode_to_tf32(d))
-        return;
     struct modifiers m;
     read_modifiers(d, &m);
     uint8_t to = number_type(m.types[0]), from = number_type(m.types[1]);
@@ -400,6 +383,45 @@ static void decode_convert(struct decoder *d)
         flush_result(i);
 }
 
+/* Removes a modifier. Returns whether it was there. */
+static bool take_part(struct statement *st, const char *word)
+{
+    for (size_t n = 1; n < st->part_count; n++)
+        if (word_is(st->parts[n], word)) {
+            memmove(&st->parts[n], &st->parts[n + 1], (--st->part_count - n) * sizeof *st->parts);
+            return true;
+        }
+    return false;
+}
+
+/* Limits the result of a conversion by the operation with this name. */
+static void limit_result(struct decoder *d, const char *name)
+{
+    const uint32_t result = decode_value(d, &d->statement.operands[0], 4);
+    struct instruction *i = decode_add(d, find_operation(name)->run, INSTRUCTION_PLAIN);
+    i->r[0] = i->r[1] = result;
+}
+
+/* Conversions to types that cvt alone has: cvt.rna.tf32.f32, cvt.rn.satfinite.e4m3x2.f32 a, b; and
+ * those whose result is limited: cvt.rn.relu.f16x2.f32 a, b. */
+static void decode_narrowing(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    const bool single = has_part(st, "tf32"), bytes = has_part(st, "e4m3x2 e5m2x2"),
+               to_bytes = bytes && has_part(st, "satfinite"), relu = take_part(st, "relu"),
+               finite = !bytes && take_part(st, "satfinite");
+    if (st->operand_count == 2 && !single && !bytes)
+        decode_convert(d);
+    else
+        decode_operation(d);
+    if (finite && !d->failed)
+        limit_result(d, single                        ? "finite.f32"
+                        : has_part(st, "bf16 bf16x2") ? "finite.bf16x2"
+                                                      : "finite.f16x2");
+    if (relu && !d->failed)
+        limit_result(d, single ? "relu.f32" : to_bytes ? "relu.b8" : "relu.f16x2");
+}
+
 void decode_arithmetic(struct decoder *d)
 {
     const size_t before = d->code->count;
@@ -416,6 +438,8 @@ void decode_arithmetic(struct decoder *d)
         decode_predicate(d);
     else if (word_is(name, "setp") || (word_is(name, "set") && !has_part(st, "f16x2 bf16x2")))
         decode_compare(d);
+    else if (word_is(name, "cvt") && has_part(st, "tf32 relu satfinite e4m3x2 e5m2x2"))
+        decode_narrowing(d);
     else if (word_is(name, "cvt") && st->operand_count == 2)
         decode_convert(d);
     else

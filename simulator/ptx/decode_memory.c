@@ -177,25 +177,33 @@ static void decode_atomic(struct decoder *d)
                        : word_starts(w, "bf16") ? ATOMIC_BF16
                                                 : 0;
             i.is_signed = *w.at == 'f' || i.modified ? 2 : *w.at == 's';
-        } else if (!read_space(w, &i.space) && !is_hint(w) && i.option == 255)
+        } else if (!read_space(w, &i.space) && !is_hint(w) && !word_among(w, "v2 v4 v8")
+                   && i.option == 255)
             decode_refuse(d, "an atomic operation that is not simulated");
     }
     const bool is_known = i.modified   ? i.option == ATOMIC_ADD
                         : i.bytes == 2 ? i.option == ATOMIC_CAS || i.option == ATOMIC_EXCH
                                        : i.option != 255;
-    if (!is_known || !i.bytes || i.bytes > 8 || has_part(st, "v2 v4")) {
+    const bool is_vector = has_part(st, "v2 v4 v8");
+    if (!is_known || !i.bytes || i.bytes > 8 || (is_vector && i.is_signed != 2)) {
         decode_refuse(d, "an atomic operation that is not simulated");
         return;
     }
     uint32_t slot = i.bytes == 8 ? 8 : 4;
     const struct operand *o = st->operands + result;
-    i.r[0] = result ? decode_value(d, &st->operands[0], slot) : SCRATCH_RESULT;
+    const struct operand *values = is_vector ? o[1].parts : &o[1],
+                         *results = is_vector ? st->operands[0].parts : &st->operands[0];
+    const size_t count = is_vector ? o[1].part_count : 1;
     i.r[1] = read_address(d, &i, &o[0]);
-    i.r[2] = decode_value(d, &o[1], slot);
-    if (i.option == 4)
-        i.r[3] = decode_value(d, &o[2], slot);
     d->kernel->signals |= has_part(st, "sys");
-    finish(d, run_atomic, &i);
+    /* Documented: each element of a vector is an atomic operation of its own. */
+    for (size_t n = 0; n < count && !d->failed; n++, i.immediate += i.bytes) {
+        i.r[0] = result ? decode_value(d, &results[n], slot) : SCRATCH_RESULT;
+        i.r[2] = decode_value(d, &values[n], slot);
+        if (i.option == ATOMIC_CAS)
+            i.r[3] = decode_value(d, &o[2], slot);
+        finish(d, run_atomic, &i);
+    }
 }
 
 /* cvta.shared and so on: converts between an address in a space and a generic one. */

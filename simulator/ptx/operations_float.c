@@ -7,13 +7,12 @@
 
 /* ---- helpers of the expressions ---- */
 
-/* Rounds the bits of an f32 to the 10 of a tf32's fraction, after adding `half`. Assumed: which
- * NaN. */
-static INLINE uint32_t tf32_of(uint32_t bits, uint32_t half)
+/* Rounds the bits of an f32 to the 10 of a tf32's fraction, after adding `half`. */
+static INLINE uint32_t tf32_of(uint32_t bits, uint32_t half, uint32_t nan)
 {
     const uint32_t magnitude = bits & 0x7FFFFFFF;
     const uint32_t rounded = (bits + half) & ~(uint32_t)0x1FFF;
-    return magnitude > 0x7F800000 ? 0x7FFFFFFF : magnitude == 0x7F800000 ? bits : rounded;
+    return magnitude > 0x7F800000 ? nan : magnitude == 0x7F800000 ? bits : rounded;
 }
 
 /* A GPU has only one NaN of 32 bits. */
@@ -58,6 +57,44 @@ static INLINE uint16_t bfloat_toward_0(float x) { return narrowed((double)x, 8, 
     }
 LEAST_AND_GREATEST(float, uint32_t, F)
 LEAST_AND_GREATEST(double, uint64_t, )
+
+/* x with the sign of the product of y and z. */
+static INLINE float signed_by(float x, float y, float z)
+{
+    const uint32_t sign = (bits_of_float(y) ^ bits_of_float(z)) & 0x80000000;
+    return x == x ? float_of_bits(bits_of_float(x) | sign) : F(x);
+}
+/* The same for one or two halves. A NaN is 0x7FFF. */
+#define SIGNED(name, x, y) with_signs(name(x & 0x7FFF7FFF, y & 0x7FFF7FFF), (x) ^ (y))
+static INLINE uint32_t with_signs(uint32_t sizes, uint32_t signs)
+{
+    const uint32_t nan =
+        ((sizes & 0xFFFF) == 0x7FFF ? 0x8000 : 0) | (sizes >> 16 == 0x7FFF ? 0x80000000 : 0);
+    return sizes | (signs & 0x80008000 & ~nan);
+}
+
+/* Floats of 8 bits: e5m2 is the upper half of a half, and e4m3 has no infinity, and one NaN.
+ * Documented: a number out of range becomes the greatest one. */
+static INLINE uint32_t byte_of(float x, bool is_e5m2)
+{
+    const uint32_t beyond = is_e5m2 ? 0x7C : 0x7F;
+    const uint32_t bits = narrowed((double)x, is_e5m2 ? 3 : 4, is_e5m2 ? -16 : -9, beyond, 0);
+    const uint32_t size = bits & 0x7FFF;
+    return x != x ? 0x7F : (bits >> 8 & 0x80) | (size < beyond ? size : beyond - 1);
+}
+static INLINE uint32_t half_of_byte(uint32_t x, bool is_e5m2)
+{
+    const uint32_t size = x & 0x7F, sign = (x & 0x80) << 8;
+    if (size > (is_e5m2 ? 0x7C : 0x7E))
+        return 0x7FFF;
+    return sign | (is_e5m2 ? size << 8 : half_of_float(half_value(size << 7) * 256));
+}
+
+/* 1 for each of two halves that has this magnitude. */
+static INLINE uint32_t one_of_each(uint32_t x, uint32_t magnitude)
+{
+    return ((x & 0x7FFF) == magnitude) | (uint32_t)((x >> 16 & 0x7FFF) == magnitude) << 16;
+}
 
 /* Of a NaN these are all false. */
 #define EQ(x, y)  ((x) == (y))

@@ -137,6 +137,14 @@ static INLINE uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
     return result;
 }
 
+/* Two numbers, limited, of so many bits each. */
+static INLINE uint32_t packed(int32_t x, int32_t y, int32_t least, int32_t most, unsigned bits)
+{
+    const uint32_t mask = (1u << bits) - 1;
+    const uint32_t high = (uint32_t)(x < least ? least : x > most ? most : x) & mask;
+    return high << bits | ((uint32_t)(y < least ? least : y > most ? most : y) & mask);
+}
+
 static INLINE uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
 {
     int32_t sum = 0;

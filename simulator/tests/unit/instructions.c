@@ -48,6 +48,8 @@
     M("add.f32 %f0, 0.1, -0.5;" F, 0xBECCCCCD)                                                     \
     M("mov.f64 %g0, 1e10;" G, 0x4202A05F20000000)                                                  \
     M("mov.b32 %r0, 0b101; add.u32 %r0, %r0, 0123;" R, 88)                                         \
+    M("mov.u32 %r0, (1<<4)|3*2-1; add.u32 %r0, %r0, -8+2*(1+~1);" R, 21 - 10)                      \
+    M("st.global.u64 [%d7], 7; ld.global.u32 %r0, [%d7+4*2-16/2];" R, 7)                           \
     M("min.f32 %f0, 0f7FC00000, 0f3F800000;" F, 0x3F800000)                                        \
     M("min.f32 %f0, 0f00000000, 0f80000000;" F, 0x80000000)                                        \
     M("copysign.f32 %f0, 0fBF800000, 0f40000000;" F, 0xC0000000)                                   \
@@ -84,6 +86,19 @@
     M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 70, 8;", 0x1111111111111111)                         \
     M("prmt.b32 %r0, 0x33221100, 0x77665544, 0x5410;" R, 0x55441100)                               \
     M("prmt.b32 %r0, 0x33221100, 0x776655F4, 0x000C;" R, 0x000000FF)                               \
+    M("prmt.b32.f4e %r0, 0x33221100, 0x77665544, 7;" R, 0x66554433)                                \
+    M("and.b32 %r1, %r7, 3; prmt.b32.b4e %r0, 0x33221100, 0x77665544, %r1;" R,                     \
+      ((const uint32_t[]){0x55667700, 0x66770011, 0x77001122, 0x00112233}[l % 4]))                 \
+    M("prmt.b32.rc8 %r0, 0x33221100, 0x77665544, 2;" R, 0x22222222)                                \
+    M("and.b32 %r1, %r7, 3; prmt.b32.ecl %r0, 0x33221100, 0x77665544, %r1;" R,                     \
+      ((const uint32_t[]){0x33221100, 0x33221111, 0x33222222, 0x33333333}[l % 4]))                 \
+    M("and.b32 %r1, %r7, 3; prmt.b32.ecr %r0, 0x33221100, 0x77665544, %r1;" R,                     \
+      ((const uint32_t[]){0, 0x11111100, 0x22221100, 0x33221100}[l % 4]))                          \
+    M("prmt.b32.rc16 %r0, 0x33221100, 0x77665544, 3;" R, 0x33223322)                               \
+    M("cvt.pack.sat.s16.s32 %r0, 40000, -3;" R, 0x7FFFFFFD)                                        \
+    M("cvt.pack.sat.u16.s32 %r0, 70000, -3;" R, 0xFFFF0000)                                        \
+    M(OF_THREE("cvt.pack.sat.s8.s32.b32", 300, -3, 0x12345678), 0x56787FFD)                        \
+    M(OF_THREE("cvt.pack.sat.u8.s32.b32", 300, -3, 0x12345678), 0x5678FF00)                        \
     M("dp4a.u32.u32 %r0, 0x01020304, 0x05060708, 10;" R, 80)                                       \
     M("dp4a.s32.s32 %r0, 0xFF, 2, 0;" R, MINUS(2))                                                 \
     M("dp4a.u32.s32 %r0, 0xFF, 0xFE, 0;" R, MINUS(510))                                            \
@@ -112,6 +127,8 @@
     M("cvt.rn.tf32.f32 %r0, 0f3F801000;" R, 0x3F800000)                                            \
     M("cvt.rz.tf32.f32 %r0, 0fBF801FFF;" R, 0xBF800000)                                            \
     M("cvt.rna.tf32.f32 %r0, 0fFF800000;" R, 0xFF800000)                                           \
+    M("cvt.rn.relu.tf32.f32 %r0, 0fBF800000;" R, 0)                                                \
+    M("cvt.rna.satfinite.tf32.f32 %r0, 0fFF800000;" R, 0xFF7FE000)                                 \
     M("mov.u32%r0, %laneid;" R, l)                                                                 \
     M("fns.b32 %r0, 0x94, 0, 2;" R, 4)                                                             \
     M("fns.b32 %r0, 0x94, 4, -2;" R, 2)                                                            \
@@ -175,6 +192,14 @@
     M("testp.normal.f32 %p0, 0f80000000;" P, 1)                                                    \
     M("testp.normal.f64 %p0, 0d000FFFFFFFFFFFFF;" P, 0)                                            \
     M("max.NaN.f32 %r0, 0f3F800000, 0f7FC00000;" R, 0x7FFFFFFF)                                    \
+    M("min.xorsign.abs.f32 %r0, 0fC0000000, 0f3F800000;" R, 0xBF800000)                            \
+    M("max.xorsign.abs.f32 %r0, 0fC0000000, 0fBF800000;" R, 0x40000000)                            \
+    M("max.xorsign.abs.f32 %r0, 0f7FC00000, 0fBF800000;" R, 0xBF800000)                            \
+    M("min.NaN.xorsign.abs.f32 %r0, 0fC0000000, 0f7FC00000;" R, 0x7FFFFFFF)                        \
+    M("max.ftz.xorsign.abs.f32 %r0, 0f80000001, 0f00000001;" R, 0x80000000)                        \
+    M(OF_TWO("max.xorsign.abs.f16x2", 0x3C00C000, 0xBC003C00), 0xBC00C000)                         \
+    M(OF_TWO("min.xorsign.abs.bf16x2", 0x3F80C000, 0xFFC0BF80), 0xBF803F80)                        \
+    M(OF_TWO("max.NaN.xorsign.abs.bf16x2", 0x3F80C000, 0xFFC0BF80), 0x7FFF4000)                    \
     M(OF_TWO("max.NaN.f16x2", 0x3C007E00, 0xC0003C00), 0x3C007FFF)                                 \
     M(OF_TWO("min.NaN.bf16x2", 0x3F807FC0, 0xC0003F80), 0xC0007FFF)                                \
     M(OF_THREE("fma.rn.relu.f16x2", 0x3C003C00, 0xC0003C00, 0x3C003C00), 0x4000)                   \
@@ -227,6 +252,30 @@
     M("cvt.rn.f16.f32 %h0, 0f3F800000;" H, 0x3C00)                                                 \
     M("cvt.rn.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F81)                                                \
     M("cvt.rz.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F80)                                                \
+    M("cvt.rn.relu.f16.f32 %h0, 0fBF800000;" H, 0)                                                 \
+    M("cvt.rz.relu.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F80)                                           \
+    M("cvt.rn.relu.f16.f32 %h0, 0fFFC00000;" H, 0x7FFF)                                            \
+    M("cvt.rn.relu.f16x2.f32 %r0, 0fBF800000, 0f3F800000;" R, 0x3C00)                              \
+    M("cvt.rz.relu.bf16x2.f32 %r0, 0f3F80FFFF, 0f80000000;" R, 0x3F800000)                         \
+    M("cvt.rn.relu.satfinite.f16x2.f32 %r0, 0fFF800000, 0f7F800000;" R, 0x7BFF)                    \
+    M("cvt.rn.satfinite.bf16.f32 %h0, 0fFF800000;" H, 0xFF7F)                                      \
+    M("cvt.rz.f16.f32 %h0, 0f477FFFFF;" H, 0x7BFF)                                                 \
+    /* conversions of floats to 8 bits, and back */                                                \
+    M("cvt.rn.satfinite.e4m3x2.f32 %h0, 0f3F800000, 0fC3E00000;" H, 0x38FE)                        \
+    M("cvt.rn.satfinite.e4m3x2.f32 %h0, 0f44000000, 0fFF800000;" H, 0x7EFE)                        \
+    M("cvt.rn.satfinite.e4m3x2.f32 %h0, 0fFFC00000, 0f3A800000;" H, 0x7F00)                        \
+    M("cvt.rn.satfinite.e4m3x2.f32 %h0, 0f3A800001, 0fBB400000;" H, 0x0182)                        \
+    M("cvt.rn.satfinite.relu.e4m3x2.f32 %h0, 0fBF800000, 0f3F800000;" H, 0x0038)                   \
+    M("cvt.rn.satfinite.relu.e4m3x2.f32 %h0, 0fFFC00000, 0f80000000;" H, 0x7F00)                   \
+    M("cvt.rn.satfinite.e5m2x2.f32 %h0, 0f3FA00000, 0fC7800000;" H, 0x3DFB)                        \
+    M("cvt.rn.satfinite.e5m2x2.f32 %h0, 0f7FC00000, 0f37800000;" H, 0x7F01)                        \
+    M("mov.b32 %r1, 0x7C00C000; cvt.rn.satfinite.e4m3x2.f16x2 %h0, %r1;" H, 0x7EC0)                \
+    M("mov.b32 %r1, 0xFC003C80; cvt.rn.satfinite.e5m2x2.f16x2 %h0, %r1;" H, 0xFB3C)                \
+    M("mov.b32 %r1, 0xBC003C80; cvt.rn.satfinite.relu.e5m2x2.f16x2 %h0, %r1;" H, 0x3C)             \
+    M("mov.b16 %h1, 0xFF01; cvt.rn.f16x2.e4m3x2 %r0, %h1;" R, 0x7FFF1800)                          \
+    M("mov.b16 %h1, 0x8038; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1;" R, 0x3C00)                         \
+    M("mov.b16 %h1, 0xFC01; cvt.rn.f16x2.e5m2x2 %r0, %h1;" R, 0xFC000100)                          \
+    M("mov.b16 %h1, 0xFE01; cvt.rn.relu.f16x2.e5m2x2 %r0, %h1;" R, 0x7FFF0100)                     \
     /* saturation among integers */                                                                \
     M("cvt.sat.u8.s32 %r0, -5;" R, 0)                                                              \
     M("cvt.sat.u8.u32 %r0, 300;" R, 255)                                                           \
@@ -314,6 +363,21 @@
       "[%d7], %h1; ld.global.u32 %r0, [%d7];" R,                                                   \
       0x11114200)                                                                                  \
     M(ATOMIC4("s32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, -3))                                  \
+    M("and.b32 %r1, %r7, 1; setp.eq.u32 %p0, %r1, 0; st.global.u64 [%d7], 0; "                     \
+      "mov.b32 %f1, 0f3F800000; mov.b32 %f2, 0f40000000; "                                         \
+      "@%p0 red.global.add.v4.f32 [%d7], {%f1, %f2, %f2, %f1}; bar.warp.sync -1; "                 \
+      "ld.global.u64 %d0, [%d7];",                                                                 \
+      l % 2 ? 0x3F80000040000000 : 0x400000003F800000)                                             \
+    M("st.global.u64 [%d7], 0x4000000040400000; mov.b32 %f1, 0f3F800000; "                         \
+      "atom.global.v2.f32.add {%f2, %f3}, [%d7], {%f1, %f1}; ld.global.v2.f32 {%f1, %f0}, [%d7]; " \
+      "add.f32 %f0, %f0, %f1; add.f32 %f0, %f0, %f2; add.f32 %f0, %f0, %f3;" F,                    \
+      0x41400000)                                                                                  \
+    M("st.global.u64 [%d7], 0x3C0040003C004000; mov.b32 %r1, 0x3C003C00; "                         \
+      "red.global.add.noftz.v2.f16x2 [%d7], {%r1, %r1}; ld.global.u64 %d0, [%d7];",                \
+      0x4000420040004200)                                                                          \
+    M("st.global.u64 [%d7], 0x3F8040003F804000; mov.b16 %h1, 0x3F80; "                             \
+      "red.global.add.noftz.v4.bf16 [%d7], {%h1, %h1, %h1, %h1}; ld.global.u64 %d0, [%d7];",       \
+      0x4000404040004040)                                                                          \
     M(ATOMIC4("u32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
     M(ATOMIC4("s32", "-3", "max") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
     M("st.global.u64 [%d7], -3; atom.global.max.s64 %d1, [%d7], -4; ld.global.u64 %d0, [%d7];",    \
@@ -389,7 +453,7 @@ static void fill_expected(void)
     "ld.param.u32 %r0, [x]; mul.lo.u32 %r0, %r0, " factor "; st.param.b32 [back], %r0; ret; }\n"
 
 static const char begin[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".version 8.3\n.target sm_90\n.address_size 64\n"
     ".global .align 16 .b8 sixteen[16] = "
     "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION("twice", "2")
         FUNCTION("thrice", "3") ".visible .func leaves()\n{ exit; }\n"
