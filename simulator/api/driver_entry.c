@@ -45,6 +45,12 @@ SAME(CUipcEventHandle, cudaIpcEventHandle_t);
 #define SET_ROWS(value, element, stream) \
     memset_2d(call, (void *)dstDevice, dstPitch, (int)(value), element, Width, Height, stream)
 
+/* An operation with a value, as a batch of one. */
+#define VALUE_OP(stream, member, kind) \
+    do_cuStreamBatchMemOp_v2(          \
+        call, stream, 1,               \
+        &(CUstreamBatchMemOpParams){.member = {kind, addr, {.value64 = value}, flags, 0}}, 0)
+
 /* ---- errors ---- */
 
 /* Returns the driver's code of an error. The numbers are the same (documented), but some codes

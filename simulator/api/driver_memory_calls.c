@@ -4,12 +4,14 @@
 #include "api/array.h"
 #include "api/copies.h"
 #include "driver_memory_calls.inc"
+#include "graph/capture.h"
 #include "graph_calls.inc"
 #include "memory_calls.inc"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "mem/virtual_memory.h"
 #include "os/os.h"
+#include "run/stream_values.h"
 
 /* ---- copies ---- */
 
@@ -290,7 +292,9 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         e = is_accessible ? cudaSuccess : cudaErrorInvalidValue;
         *v = VALUE(address);
         break;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        v->value = memory_allocation_id(a) && memory_shadow(a).shadow->always_waits;
+        break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *v = VALUE((uint64_t)memory_allocation_id(a)); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: v->value = is_managed(a); break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
@@ -312,9 +316,16 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *v = VALUE(a->pool ? a->pool->handle : NULL); break;
+    /* Measured (probe-values.txt, "pointer_attributes"): there are no tokens. */
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+        *v = VALUE((uint64_t)0);
+        return on_host ? cudaErrorInvalidValue : cudaSuccess;
+    /* Assumed: what is mapped together is one block. */
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-        return call_not_simulated(call, "attribute %d is", (int)attribute);
+        *v = VALUE(a->heap && a->heap->is_virtual
+                       ? (uint64_t)(uintptr_t)virtual_at((void *)address)->memory
+                       : (uint64_t)mapping);
+        break;
     default: return cudaErrorInvalidValue;
     }
     return e;
@@ -370,5 +381,73 @@ cudaError_t do_cuPointerSetAttribute(struct call *call, const void *value,
     line_number(&call->line, "allocation", memory_allocation_id(&a));
     if (!value || !is_cuda(&a) || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return cudaErrorInvalidValue;
-    return call_not_simulated(call, "that copies of an allocation always synchronize is");
+    memory_shadow(&a).shadow->always_waits = *(const unsigned *)value != 0;
+    return cudaSuccess;
+}
+
+/* ---- values ---- */
+
+/* Returns the size of the value of an operation, or 0. */
+static size_t value_bytes(CUstreamBatchMemOpType operation)
+{
+    switch (operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return 4;
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return 8;
+    default: return 0;
+    }
+}
+
+static bool is_wait(const CUstreamBatchMemOpParams *p)
+{
+    return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32
+        || p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
+/* The two kinds of operations have their members at the same places. */
+static cudaError_t check_value_op(const CUstreamBatchMemOpParams *p, const struct stream *s)
+{
+    const size_t bytes = value_bytes(p->operation);
+    if (p->operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES
+        || (bytes && is_wait(p) && p->waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH))
+        return cudaErrorNotSupported; /* Measured (probe-values.txt, "value_arguments"). */
+    if (!bytes)
+        return p->operation == CU_STREAM_MEM_OP_BARRIER && p->memoryBarrier.flags < 2
+                 ? cudaSuccess
+                 : cudaErrorInvalidValue;
+    if (p->waitValue.flags > (is_wait(p) ? CU_STREAM_WAIT_VALUE_NOR : 0))
+        return cudaErrorInvalidValue;
+    return command_allows_value((void *)p->waitValue.address, bytes, s->device)
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
+}
+
+/* A barrier of the memory orders no streams. Assumed: one wrong operation refuses all. */
+cudaError_t do_cuStreamBatchMemOp_v2(struct call *call, CUstream stream, unsigned int count,
+                                     CUstreamBatchMemOpParams *all, unsigned int flags)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    if (count > 255 || (count && !all) || flags)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < count; i++) {
+        const cudaError_t e = check_value_op(&all[i], s);
+        if (e)
+            return e;
+    }
+    const cudaError_t e = capture_check(s);
+    if (e || s->capturing)
+        return e ? e : call_not_simulated(call, "a value that a graph writes or waits for is");
+    for (unsigned i = 0; i < count; i++) {
+        const size_t bytes = value_bytes(all[i].operation);
+        void *const address = (void *)all[i].waitValue.address;
+        if (bytes && is_wait(&all[i]))
+            command_wait_value(call, address, all[i].waitValue.value64, bytes,
+                               (enum value_condition)all[i].waitValue.flags, s);
+        else if (bytes)
+            command_write_value(call, address, all[i].writeValue.value64, bytes, s);
+    }
+    return cudaSuccess;
 }

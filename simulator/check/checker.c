@@ -186,7 +186,7 @@ static bool is_behind_another_obstacle(const struct shadow *shadow, const struct
         return false;
     if (!host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != obstacle->kind)
         return true;
-    if (obstacle->kind == OP_HOLD && a->obstacle.op->gate != obstacle->gate)
+    if (obstacle->kind == OP_HOLD && !stream_is_same_gate(a->obstacle.op, obstacle))
         return true;
     return shadow->accesses->count < KEPT_BEHIND_FUNCTIONS
         && stream_has_another_obstacle(s, later->origin.seq, stream_of_slot(a->origin.slot),
@@ -335,9 +335,11 @@ static void note_held(const struct conflict *c)
         held = &c->earlier.origin;
         other = &c->later.origin;
     }
-    report_note("%s (%s) came after a closed gate or a host function. It would also be ordered if "
-                "the host waited for %s (%s) before it opens the gate, or lets the function go on.",
-                held->call, report_stream(held).text, other->call, report_stream(other).text);
+    report_note(
+        "%s (%s) came after a closed gate, a wait for a value, or a host function. It would "
+        "also be ordered if the host waited for %s (%s) before it opens the gate, writes "
+        "the value, or lets the function go on.",
+        held->call, report_stream(held).text, other->call, report_stream(other).text);
 }
 
 /* Reports that nothing orders an access after the earlier one. */
@@ -456,6 +458,14 @@ void checker_judge_postponed(void)
 {
     NEEDS_LOCK();
     conflict_judge_postponed(report_conflict);
+}
+
+void checker_waited(const struct op *wait, const struct vector_clock *before)
+{
+    NEEDS_LOCK();
+    stream_learn(wait, before);
+    late_learn(wait, before);
+    conflict_learn(wait, before);
 }
 
 static void postpone(const struct conflict *c)

@@ -71,6 +71,9 @@ bool checker_freed_unallocated(const struct call *call, const void *address, con
     "owner would have lost its allocation."
 /* Returns whether one of the last 8,192 freed allocations had this address. */
 bool checker_was_freed(const void *address);
+/* Called when a stream's wait for a value ends, and what is in `before` has come before it: then
+ * that comes before all that comes after the wait. */
+void checker_waited(const struct op *wait, const struct vector_clock *before);
 /* Judges postponed conflicts (check/conflict.h). Called if conflicts_postponed is set. */
 void checker_judge_postponed(void);
 /* Called when the pool of [from, to) is destroyed. Says so once if the host has not waited for a

@@ -147,3 +147,27 @@ void conflict_judge_postponed(void (*report)(const struct conflict *c))
     postponed.end = at;
     conflicts_postponed = postponed.first;
 }
+
+static bool is_after(const struct access *a, const struct op *wait)
+{
+    return a->obstacle.op
+        && stream_comes_before(wait, stream_of_slot(a->origin.slot), a->origin.seq);
+}
+
+void conflict_learn(const struct op *wait, const struct vector_clock *before)
+{
+    for (struct postponed **at = &postponed.first, *p; (p = *at);) {
+        const struct access *earlier = &p->conflict.earlier, *later = &p->conflict.later;
+        if ((vc_includes(before, earlier->origin.slot, earlier->origin.seq)
+             && is_after(later, wait))
+            || (vc_includes(before, later->origin.slot, later->origin.seq)
+                && is_after(earlier, wait))) {
+            *at = p->next;
+            os_free(p);
+        } else {
+            at = &p->next;
+        }
+        postponed.end = at;
+    }
+    conflicts_postponed = postponed.first;
+}

@@ -48,6 +48,10 @@ enum conflict_held conflict_held(struct conflict *c);
 /* Keeps a conflict that is held up, with copies of all that its report needs. */
 void conflict_postpone(const struct conflict *c);
 
+/* Called when a wait for a value ends: drops the conflicts of which one operation is in `before`,
+ * and the other one comes after the wait. */
+void conflict_learn(const struct op *wait, const struct vector_clock *before);
+
 /* Whether there is a postponed conflict. Written by conflict.c. */
 extern bool conflicts_postponed;
 /* Passes those that have become hazards to `report`, and drops them and those that have been

@@ -115,6 +115,18 @@ bool late_comes_after(const struct late_launch *l, const struct origin *earlier)
         || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }
 
+void late_learn(const struct op *wait, const struct vector_clock *before)
+{
+    const uint32_t slot = wait->stream->slot;
+    for (struct late_launch *l = late_launches; l; l = l->next)
+        if (l->s == wait->stream ? l->origin.seq > wait->seq
+                                 : vc_includes(&l->before, slot, wait->seq)) {
+            vc_join(&l->before, before);
+            if (l->is_unsure)
+                vc_join(&l->sure, before);
+        }
+}
+
 bool late_needs(const struct access *a)
 {
     for (const struct late_launch *l = late_launches; l; l = l->next)

@@ -78,6 +78,8 @@ bool late_is_given(const char *parameters, size_t parameter_bytes, uint64_t base
 /* Returns whether this comes before the launch. The launch's own accesses do, because the only
  * grids that follow them are those that the launch itself has launched (run/device_runtime.c). */
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier);
+/* Called when a wait for a value ends: `before` comes before the launches after it. */
+void late_learn(const struct op *wait, const struct vector_clock *before);
 /* Returns whether the access must still be compared with a launch that has not run. */
 bool late_needs(const struct access *a);
 /* Keeps a conflict for a launch. */

@@ -72,8 +72,10 @@ struct shadow {
     enum allocation_kind kind : 4;
     /* Memory that the host shares: all of its pages have been touched. */
     bool is_touched : 1;
+    /* Calls that copy or set its bytes, and do not say Async, wait until that is done. */
+    bool always_waits : 1;
     /* Which bytes have a value (check/written.h); 0: all. */
-    uint32_t written : 27;
+    uint32_t written : 26;
     /* The allocation in the ipc table (ipc/ipc_table.h), or 0. */
     uint32_t ipc_ref;
 };

@@ -54,7 +54,7 @@ static struct map *map_get(struct shadow *s, size_t bytes)
     for (size_t n = 0; n < m->count; n++)
         m->pieces[n] = piece;
     /* No machine has memory for more maps than fit. */
-    s->written = (FIRST_MAP + index) & ((1u << 27) - 1);
+    s->written = (FIRST_MAP + index) & ((1u << 26) - 1);
     return m;
 }
 

@@ -385,6 +385,7 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 void command_check_use(const struct call *call, struct address_info *a, const void *address,
                        size_t bytes, const struct op *op, bool write)
 {
+    NEEDS_LOCK();
     check_use(call, a, address, bytes, op, write, false);
 }
 
@@ -826,10 +827,18 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     return cudaSuccess;
 }
 
+/* Documented: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. */
+static bool always_waits(const struct address_info *a)
+{
+    return memory_allocation_id(a) && memory_shadow(a).shadow->always_waits;
+}
+
 enum copy_wait command_blocking_copy_wait(const void *to, const void *from)
 {
     NEEDS_LOCK();
     struct address_info t = memory_find(to), f = memory_find(from);
+    if (always_waits(&t) || always_waits(&f))
+        return COPY_DONE;
     if (t.heap && f.heap && !t.heap->host_visible && !f.heap->host_visible)
         return COPY_QUEUED;
     return t.heap && !t.heap->host_visible && f.kind == ADDRESS_PAGEABLE ? COPY_STAGED : COPY_DONE;
@@ -839,7 +848,7 @@ bool command_memset_blocks(const void *to)
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(to);
-    return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible);
+    return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible) || always_waits(&a);
 }
 
 bool command_allows_memset(const void *to, size_t bytes, int device)

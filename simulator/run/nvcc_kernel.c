@@ -960,6 +960,8 @@ static void effect_nvcc_kernel(struct op *op)
         pending -= c->is_counted;
     }
     grids_free(newest);
+    if (kernel_library()->kernel_signals(k->code))
+        op->stream->signal_seq = op->seq;
     checker_launch_ended(k->late);
 }
 

@@ -57,6 +57,9 @@ static struct {
     struct op *host_bound;
 } ops;
 
+/* The newest of all records. Needs the lock. */
+static struct record *records;
+
 _Thread_local struct stream *stream_without_room;
 
 /* The calling thread's own default stream of each device, or NULL until it is needed. */
@@ -365,17 +368,25 @@ struct stream *stream_using(const char *from, const char *to)
     return NULL;
 }
 
-/* Returns whether the op needs the host to end a host function or to open a gate. */
+/* Returns whether the op needs the host to end a host function or to open a gate, or a value. */
 static bool needs_host(const struct op *op)
 {
     if (op->kind == OP_HOST)
         return !op->returned;
+    if (op->kind == OP_HOLD && op->is_over)
+        return !op->has_ended;
     return op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST);
 }
 
-/* Returns whether the op comes before work `seq` of `s` on the device. */
-static bool comes_before(const struct op *op, const struct stream *s, uint64_t seq)
+bool stream_is_same_gate(const struct op *hold, const struct op *other)
 {
+    NEEDS_LOCK();
+    return hold == other || (hold->gate && hold->gate == other->gate);
+}
+
+bool stream_comes_before(const struct op *op, const struct stream *s, uint64_t seq)
+{
+    NEEDS_LOCK();
     if (op->stream == s)
         return op->seq < seq;
     return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
@@ -387,16 +398,16 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
     if (s->done_seq >= seq)
         return (struct host_bound){NULL, 0};
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
-        if (op->turn < turn && needs_host(op) && comes_before(op, s, seq))
+        if (op->turn < turn && needs_host(op) && stream_comes_before(op, s, seq))
             return (struct host_bound){op, op->turn};
     return (struct host_bound){NULL, 0};
 }
 
-/* Returns whether work `seq` of `s` comes after a hold at this gate. */
-static bool is_behind_gate(const volatile int *gate, const struct stream *s, uint64_t seq)
+/* Returns whether work `seq` of `s` comes after a hold that ends together with this one. */
+static bool is_behind_gate(const struct op *hold, const struct stream *s, uint64_t seq)
 {
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
-        if (op->kind == OP_HOLD && op->gate == gate && comes_before(op, s, seq))
+        if (op->kind == OP_HOLD && stream_is_same_gate(op, hold) && stream_comes_before(op, s, seq))
             return true;
     return false;
 }
@@ -406,8 +417,9 @@ bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const str
 {
     NEEDS_LOCK();
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
-        if (needs_host(op) && comes_before(op, s, seq) && !comes_before(op, other, other_seq)
-            && (op->kind != OP_HOLD || !is_behind_gate(op->gate, other, other_seq)))
+        if (needs_host(op) && stream_comes_before(op, s, seq)
+            && !stream_comes_before(op, other, other_seq)
+            && (op->kind != OP_HOLD || !is_behind_gate(op, other, other_seq)))
             return true;
     return false;
 }
@@ -706,6 +718,10 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
     r->users = 1;
     r->stream = s;
     r->seq = seq;
+    r->next = records;
+    if (records)
+        records->previous = r;
+    records = r;
     ordering_join(&r->ordering, &s->ordering);
     return r;
 }
@@ -715,6 +731,30 @@ void record_release(struct record *r)
     NEEDS_LOCK();
     if (--r->users)
         return;
+    if (r->previous)
+        r->previous->next = r->next;
+    else
+        records = r->next;
+    if (r->next)
+        r->next->previous = r->previous;
     ordering_clear(&r->ordering);
     os_free(r);
+}
+
+/* Joins `before` into a clock of the stream if that includes the wait. The stream's own work is not
+ * in the clock, but up to `seq`. */
+static void learn(struct vector_clock *clock, const struct stream *s, uint64_t seq,
+                  const struct op *wait, const struct vector_clock *before)
+{
+    if (s == wait->stream ? seq >= wait->seq : vc_includes(clock, wait->stream->slot, wait->seq))
+        vc_join(clock, before);
+}
+
+void stream_learn(const struct op *wait, const struct vector_clock *before)
+{
+    NEEDS_LOCK();
+    for (struct stream *s = streams.all; s; s = s->next)
+        learn(&s->ordering.happens_before, s, s->last_seq, wait, before);
+    for (struct record *r = records; r; r = r->next)
+        learn(&r->ordering.happens_before, r->stream, r->seq, wait, before);
 }

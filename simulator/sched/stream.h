@@ -74,6 +74,8 @@ struct stream {
     uint64_t function_seq;
     /* The newest allocation or free. */
     uint64_t memory_seq;
+    /* The newest kernel of nvcc that has run and may have signaled others. */
+    uint64_t signal_seq;
     /* When work done_seq finished. */
     time_ns idle_at;
     struct op *head, *tail;
@@ -107,6 +109,8 @@ struct stream {
 /* The result of cudaEventRecord: a position in a stream, when it was reached, and what precedes it.
  * The event, the op in the queue, and every wait share it, and the last user frees it. */
 struct record {
+    /* The neighbors among all records. */
+    struct record *previous, *next;
     uint32_t users;
     struct stream *stream;
     uint64_t seq;
@@ -126,7 +130,8 @@ enum op_kind {
     OP_WAIT,
     /* Takes a known time, and then has an effect on memory. */
     OP_COMMAND,
-    /* Lasts until *gate is not 0. From this kind on, the end of an op is not known in advance. */
+    /* Lasts until *gate is not 0, or until is_over(op). From this kind on, the end of an op is not
+     * known in advance. */
     OP_HOLD,
     /* Lasts until remote_is_done(op), which depends on another process. */
     OP_REMOTE_WAIT,
@@ -212,15 +217,23 @@ struct op {
             struct stream *awaited_stream;
             uint64_t awaited_seq;
         };
-        /* OP_HOLD: the gate as the device sees it. */
-        const volatile int *gate;
+        /* OP_HOLD: the gate as the device sees it; or a wait for a value, which `is_over` looks
+         * for and ends, by `has_ended`. OP_COMMAND: the value that the op writes. */
+        struct {
+            const volatile int *gate;
+            bool (*is_over)(struct op *op);
+            uint64_t number;
+            uint8_t condition;
+            bool has_ended;
+        };
         /* OP_REMOTE_WAIT: returns whether the wait is over. */
         bool (*remote_is_done)(struct op *op);
     };
 };
 
-/* An op that only the host ends: a hold at a closed gate, or an unfinished host function. `op` is
- * NULL if there is none. A host_bound may outlive its op (host_bound_is_pending). */
+/* An op whose end the engine cannot know: a hold at a closed gate or for a value, or an unfinished
+ * host function. `op` is NULL if there is none. A host_bound may outlive its op
+ * (host_bound_is_pending). */
 struct host_bound {
     const struct op *op;
     /* An op that has ended is reused under another turn. */
@@ -282,6 +295,10 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
  * together. */
 bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
                                  uint64_t other_seq);
+/* Returns whether two holds end together, because they wait at one gate. */
+bool stream_is_same_gate(const struct op *hold, const struct op *other);
+/* Returns whether the op comes before work `seq` of `s` on the device. */
+bool stream_comes_before(const struct op *op, const struct stream *s, uint64_t seq);
 /* Returns whether the result of stream_find_host_bound is still pending. */
 bool host_bound_is_pending(struct host_bound bound);
 /* Returns whether work `seq` must wait for the host to open a gate or end a host function. */
@@ -329,6 +346,8 @@ void stream_precede_devices(struct stream *s, unsigned devices);
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
 /* Makes the stream wait for a record, its own or another stream's. */
 void stream_wait(struct stream *s, struct record *r);
+/* Called when a wait for a value ends: puts `before` before all that comes after the wait. */
+void stream_learn(const struct op *wait, const struct vector_clock *before);
 /* Removes the head, which has ended, from the queue and frees it. Called by the engine. */
 void stream_drop_head(struct stream *s);
 
