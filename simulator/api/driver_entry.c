@@ -29,6 +29,7 @@ SAME(CUgraphEdgeData, cudaGraphEdgeData);
 SAME(CUgraphExecUpdateResultInfo, cudaGraphExecUpdateResultInfo);
 SAME(CUlaunchAttributeValue, cudaLaunchAttributeValue);
 SAME(CUlaunchAttribute, cudaLaunchAttribute);
+SAME(CUmemcpyAttributes, struct cudaMemcpyAttributes);
 SAME(CUipcMemHandle, cudaIpcMemHandle_t);
 SAME(CUipcEventHandle, cudaIpcEventHandle_t);
 

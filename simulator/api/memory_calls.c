@@ -1,4 +1,6 @@
 /* cudaMalloc, pinned memory, memsets, copies, and pointer attributes. */
+#include <stdlib.h>
+
 #include "api/copies.h"
 #include "memory_calls.inc"
 #include "base/settings.h"
@@ -517,6 +519,115 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
         return e;
     stream_precede_devices(s, devices);
     return wait_for_copy_unlocking(call, s, wait, false);
+}
+
+/* ---- batches ---- */
+
+struct part {
+    const char *from, *end;
+    bool write;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Returns whether a copy of the batch writes bytes that a copy reads or writes. */
+static bool copies_meet(void *const *to, const void *const *from, const size_t *bytes, size_t count)
+{
+    struct part *all = os_allocate(2 * count * sizeof *all);
+    const char *end = NULL, *written_end = NULL;
+    bool meet = false;
+    for (size_t i = 0; i < count; i++) {
+        all[2 * i] = (struct part){to[i], (const char *)to[i] + bytes[i], true};
+        all[2 * i + 1] = (struct part){from[i], (const char *)from[i] + bytes[i], false};
+    }
+    qsort(all, 2 * count, sizeof *all, compare_parts);
+    for (const struct part *p = all; p < all + 2 * count && !meet; p++) {
+        meet = p->from < (p->write ? end : written_end);
+        end = p->end > end ? p->end : end;
+        written_end = p->write && p->end > written_end ? p->end : written_end;
+    }
+    os_free(all);
+    return meet;
+}
+
+/* The source may be read before earlier work of the stream has ended (documented for the orders
+ * other than cudaMemcpySrcAccessOrderStream). */
+static void read_early(struct call *call, const void *from, size_t bytes, struct stream *s)
+{
+    struct address_info a = memory_find(from);
+    struct stream *early = stream_new_branch(s, s->device);
+    early->host_version = 0;
+    stream_enqueue_marker(early);
+    const struct op at = {.stream = early, .seq = early->last_seq};
+    if (a.kind != ADDRESS_PAGEABLE)
+        command_check_use(call, &a, from, bytes, &at, false);
+    stream_follow(s, early);
+    stream_release_branch(early);
+}
+
+static cudaError_t check_batch(void *const *to, const void *const *from, const size_t *bytes,
+                               size_t count, const struct cudaMemcpyAttributes *attributes,
+                               const size_t *first, size_t attribute_count, const struct stream *s)
+{
+    if (!to || !from || !bytes || !count || !attributes || !first || !attribute_count
+        || attribute_count > count || first[0] || s->kind == STREAM_LEGACY)
+        return cudaErrorInvalidValue;
+    for (size_t k = 0; k < attribute_count; k++)
+        if (attributes[k].srcAccessOrder < cudaMemcpySrcAccessOrderStream
+            || attributes[k].srcAccessOrder > cudaMemcpySrcAccessOrderAny || first[k] >= count
+            || (k && first[k] <= first[k - 1]) || attributes[k].flags > 1)
+            return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++)
+        if (!bytes[i] || command_refuses_copy(to[i], from[i], rows_of(bytes[i]), s))
+            return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+/* Documented: the copies of a batch are in no order. So copies that meet are queued in branches,
+ * where they are reported. Measured (probe-values.txt, "batch_waits"): of copies with ordinary
+ * memory, only one that reads it in the order of the stream waits. */
+cudaError_t do_cudaMemcpyBatchAsync(struct call *call, void *const *to, const void *const *from,
+                                    const size_t *bytes, size_t count,
+                                    struct cudaMemcpyAttributes *attributes, size_t *first,
+                                    size_t attribute_count, cudaStream_t stream)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = check_batch(to, from, bytes, count, attributes, first, attribute_count, s);
+    e = e ? e : capture_check(s);
+    if (e || s->capturing) /* Measured (probe-values.txt, "batch_arguments"). */
+        return e ? e : cudaErrorStreamCaptureUnsupported;
+    const bool meet = copies_meet(to, from, bytes, count);
+    struct stream **branches = meet ? os_allocate(count * sizeof *branches) : NULL;
+    enum copy_wait wait, most = COPY_QUEUED;
+    size_t all = 0;
+    for (size_t i = 0, k = 0; i < count; i++) {
+        k += k + 1 < attribute_count && i >= first[k + 1];
+        const bool in_order = attributes[k].srcAccessOrder == cudaMemcpySrcAccessOrderStream,
+                   at_call = attributes[k].srcAccessOrder == cudaMemcpySrcAccessOrderDuringApiCall;
+        wait =
+            in_order && memory_find(from[i]).kind == ADDRESS_PAGEABLE ? COPY_STAGED : COPY_QUEUED;
+        if (!in_order)
+            read_early(call, from[i], bytes[i], s);
+        if (meet)
+            stream_follow(branches[i] = stream_new_branch(s, s->device), s);
+        e = command_copy(call, to[i], from[i], rows_of(bytes[i]), cudaMemcpyDefault,
+                         meet ? branches[i] : s, at_call ? &wait : NULL);
+        most = wait > most ? wait : most;
+        all += bytes[i];
+    }
+    for (size_t i = 0; meet && i < count; i++) {
+        stream_follow(s, branches[i]);
+        stream_release_branch(branches[i]);
+    }
+    os_free(branches);
+    line_number(&call->line, "bytes", all);
+    return e ? e : wait_for_copy_unlocking(call, s, most, false);
 }
 
 /* ---- pointers ---- */

@@ -137,6 +137,20 @@ cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     return e;
 }
 
+/* Assumed: without a stream the order is that of cudaMemcpyPeer. */
+cudaError_t do_cudaMemcpy3DPeer(struct call *call, const struct cudaMemcpy3DPeerParms *p)
+{
+    struct stream *s = call_stream(call, cudaStreamLegacy);
+    if (!p || s->capturing || !p->extent.width || !p->extent.height || !p->extent.depth
+        || !device_exists(p->srcDevice) || !device_exists(p->dstDevice))
+        return do_cudaMemcpy3DPeerAsync(call, p, cudaStreamLegacy);
+    const unsigned devices = 1u << s->device | 1u << p->srcDevice | 1u << p->dstDevice;
+    stream_follow_devices(s, devices);
+    const cudaError_t e = do_cudaMemcpy3DPeerAsync(call, p, cudaStreamLegacy);
+    stream_precede_devices(s, devices);
+    return e;
+}
+
 /* Measured (probe-odd-peers.txt, "arrays"): which of the two devices an array is given does not
  * matter, and without bytes, too, the devices must exist. Assumed: otherwise the errors are those
  * of cudaMemcpyPeerAsync. */

@@ -913,6 +913,17 @@ static void missing_kernel_wait(const struct origin *earlier, const struct origi
            later->call, earlier->call, later->call);
 }
 
+/* The copies of a batch are in no order, and some may read before their turn. */
+static void missing_batch_order(const struct origin *earlier, const struct origin *later)
+{
+    append(earlier->number == later->number
+               ? "\n  Missing:   nothing orders the copies of one batch."
+                 "\n  To do:     put the copies that use the same bytes into two batches."
+               : "\n  Missing:   a copy of the batch may read its source before earlier work of "
+                 "its stream has ended.\n  To do:     set the copy's srcAccessOrder to "
+                 "cudaMemcpySrcAccessOrderStream.");
+}
+
 void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
                          const struct origin *later, const struct stream *s)
 {
@@ -922,6 +933,8 @@ void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
         missing_graph_edge(earlier, later);
     else if (s && earlier->slot == later->slot)
         missing_kernel_wait(earlier, later);
+    else if (s && earlier->stream == later->stream && strstr(later->call, "Batch"))
+        missing_batch_order(earlier, later);
     else
         missing_wait(ref, earlier, later, s);
     if (settings.explain)

@@ -227,3 +227,74 @@ NONBLOCKING_LITMUS(host_pool_from_device, a)
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaFreeAsync(to, a));
 }
+
+/* A batch of two copies of 4 KiB. */
+static void *to[2];
+static const void *from[2];
+static size_t sizes[2] = {4096, 4096}, first;
+static struct cudaMemcpyAttributes attributes;
+
+static void set_batch(int *one, int *other, const int *data, enum cudaMemcpySrcAccessOrder order)
+{
+    to[0] = one;
+    to[1] = other;
+    from[0] = data;
+    from[1] = data + 1024;
+    attributes.srcAccessOrder = order;
+}
+
+/* A batch copies what the host has waited for.
+ *
+ * WRONG: the host has not waited for the fill in another stream.
+ * Kind: read not ordered after a write */
+LITMUS(batch_of_copies, a, b)
+{
+    int *data = device_memory(MiB), *copy = device_memory(MiB);
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    set_batch(copy, copy + 1024, data, cudaMemcpySrcAccessOrderStream);
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, b)); /* access */
+}
+
+/* The two copies of a batch go to different places.
+ *
+ * WRONG: they go to the same one.
+ * Kind: unordered writes
+ * Says: nothing orders the copies of one batch */
+LITMUS(batch_to_one_place, a)
+{
+    int *data = device_memory(MiB), *copy = device_memory(MiB);
+    CHECK(cudaMemset(data, 0, MiB));
+    CHECK(cudaDeviceSynchronize());
+    set_batch(copy, copy + IF_WRONG_ELSE(1000, 1024), data, cudaMemcpySrcAccessOrderStream);
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, a)); /* access */
+}
+
+/* A batch reads what the stream has filled, in the stream's order.
+ *
+ * WRONG: it may read its sources earlier.
+ * Kind: read not ordered after a write
+ * Says: set the copy's srcAccessOrder to cudaMemcpySrcAccessOrderStream */
+LITMUS(batch_in_stream_order, a)
+{
+    int *data = device_memory(MiB), *copy = device_memory(MiB);
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    set_batch(copy, copy + 1024, data,
+              IF_WRONG_ELSE(cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream));
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, a)); /* access */
+}
+
+/* The stream's next work comes after the batch, even if that reads early.
+ *
+ * WRONG: another stream writes there.
+ * Kind: write not ordered after a read */
+LITMUS(batch_before_work, a, b)
+{
+    int *data = device_memory(MiB), *copy = device_memory(MiB);
+    CHECK(cudaMemset(data, 0, MiB));
+    CHECK(cudaDeviceSynchronize());
+    set_batch(copy, copy + 1024, data, cudaMemcpySrcAccessOrderAny);
+    /* previous access */
+    CHECK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, a));
+    CHECK(launch_fill(data, 1, count, IF_WRONG_ELSE(b, a))); /* access */
+}

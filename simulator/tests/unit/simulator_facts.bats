@@ -274,6 +274,11 @@ under_schedules() {
 
 @test "probe: the driver API without a context, and odd arguments of it" { ask odd-driver; }
 
+# A graph takes no values here.
+@test "probe: values of streams, batches of copies, and attributes of pointers" {
+    ask values '' '/^cuStreamWriteValue32(s, memory, 1, 0)/s/CUDA_ERROR_NOT_SUPPORTED/CUDA_SUCCESS/'
+}
+
 @test "probe: copies in rows that reach beyond their memory" {
     ask endless '' 's/^rc 3$/rc 139/'
     said "hazard: rows without end.*dies of SIGSEGV here" "^rc 139"
