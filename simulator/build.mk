@@ -23,7 +23,8 @@ OBJECTS := $(call object,$(filter-out $(PTX_SOURCES),$(wildcard simulator/*/*.c)
 # kind of processor (HOT in ptx/warp.h), so that a change of one file costs at most 5 seconds of
 # processor time.
 # RELEASE=1 builds into a folder of its own, with -O3, link-time optimization, and kernels for all
-# processors; an allocation and a free then take four fifths of the time (make bench). There is no
+# processors; an allocation and a free then take four fifths of the time (make bench). Without SLP
+# two neighbors are not read at once, which waits for the stores that just wrote them. There is no
 # link-time optimization with clang, nor where gcc cannot link so because a plugin is missing: the
 # linker alone would make a library without functions.
 AVX2 := $(if $(filter-out $(shell grep -sm 1 ^flags /proc/cpuinfo),\
@@ -34,6 +35,7 @@ LTO := $(if $(RELEASE),$(if $(findstring clang,$(CC)),,$(shell \
 SANITIZED := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZED += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
 OPTIMIZED := $(if $(DEBUG),-O0 -g3,-g1 $(if $(COVERAGE),-O1,$(if $(RELEASE),-O3,-O2))) -fno-plt
+OPTIMIZED += $(if $(RELEASE),-fno-tree-slp-vectorize)
 OPTIMIZED += $(if $(SANITIZE),,$(if $(COVERAGE),--coverage -fprofile-update=atomic -DCOVERAGE))
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(LTO) $(if $(RELEASE),,-DAVX2=$(AVX2)) \
 	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Werror=missing-prototypes \

@@ -31,10 +31,6 @@ static struct {
     } sites[SITES_MAX];
     /* The line that is being built after those bytes, or NULL. */
     struct journal_line *open;
-    /* The last time that was written, and its text: most calls begin when the last one ended. */
-    time_ns time;
-    size_t time_length;
-    char time_text[32];
     char buffer[BUFFER_SIZE];
 } journal;
 
@@ -74,16 +70,6 @@ char *put_digits(char *to, uint64_t value)
     uint64_t text = (digits | ZEROS) >> 8 * zeros;
     memcpy(to, &text, sizeof text);
     return to + sizeof text - zeros;
-}
-
-static char *put_time(char *to, time_ns when)
-{
-    if (when != journal.time) {
-        journal.time = when;
-        journal.time_length = (size_t)(put_number(journal.time_text, when) - journal.time_text);
-    }
-    memcpy(to, journal.time_text, sizeof journal.time_text);
-    return to + journal.time_length;
 }
 
 /* Copies whole blocks, up to JOURNAL_BLOCK - 1 bytes too many. Returns the end of the text. */
@@ -194,7 +180,7 @@ static inline char *put_begin(struct journal_line *line, time_ns when)
     line->fields = to;
     line->stop = to + JOURNAL_FIELDS;
     memcpy(to, ",\"t\":", 5);
-    return put_time(to + 5, when);
+    return put_number(to + 5, when);
 }
 
 void line_begin(struct journal_line *line, time_ns when, const char *did)
@@ -277,7 +263,7 @@ void line_write_call(struct journal_line *line, time_ns end, const char *error)
         return;
     char *to = line_key(line, "end");
     if (to)
-        line->end = put_time(to, end);
+        line->end = put_number(to, end);
     if (error)
         line_text(line, "result", error);
     size_t from = error ? strlen(JOURNAL_SUCCESS) : 0;
@@ -293,7 +279,6 @@ void journal_open(void)
     if (!journal.file)
         os_fatal("SIM_JOURNAL is \"%s\"; the file cannot be written (%s).", settings.journal,
                  os_open_error());
-    journal.time = UINT64_MAX;
     journal_on = true;
 }
 
