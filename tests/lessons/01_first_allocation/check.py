@@ -163,7 +163,9 @@ def test_freed(check):
     journal = run.journal
     data, again = allocated(journal)
     own = journal.of(data)
-    frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
+    # Uses in another stream are missed above, and the free may come after them there.
+    streams = {data["stream"], (own.ok(*USES).last or data).get("stream")}
+    frees = own.ok("cudaFreeAsync").where(stream=streams)
     if journal.hazards.where(kind="double free"):
         miss(f"""memory is freed once, with cudaFreeAsync in the stream that used it.
             Happened: {happened(run)}""")
@@ -262,8 +264,9 @@ def test_wait(check):
     goes_on(check)
     run = check.run(**LATE)
     journal = run.journal
-    done = {x["of"]: x["finish"] for x in journal.where(did="run", op="copy")}
-    last = max((done.get(x["number"], 1 << 62) for x in copies(journal)), default=1 << 62)
+    done = {x["of"]: x["finish"] for x in journal.where(did="run")}
+    work = copies(journal) or journal.calls(*USES)  # that there is no copy is missed above
+    last = max((done.get(x["number"], 1 << 62) for x in work), default=1 << 62)
     waited = any(last <= wait["end"] for wait in journal.certain)
     if not waited:
         miss(f"""a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the
@@ -302,5 +305,5 @@ def test_output(check):
     check.after()
     check.expect_right(check.run_as_far())
     check.expect_read("synchronized     42")
-    mib = check.draw("mib", 2, 7)
-    check.expect_elements(check.run(mib, SIM_IDLE="off"), mib, 1)
+    for mib in (1, check.draw("mib", 9, 40)):
+        check.expect_elements(check.run(mib, SIM_IDLE="off"), mib, 1)
