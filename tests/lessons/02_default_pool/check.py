@@ -42,7 +42,7 @@ def reserved(journal):
 
 def drawn(check):
     """(segment, used): segments of any device, and sizes of which some are on the edges of one."""
-    for name, least, most in (("small", 3, 70), ("large", 500, 1024)):
+    for name, least, most in (("small", 3, 70), ("large", 1001, 1024)):
         segment = check.draw(name, least, most)
         used = check.draw(f"used {name}", 1 << 16, 90000)
         edge = check.draw(f"many {name}", 3, 60) * segment
@@ -134,7 +134,7 @@ def test_allocations(check):
         check.after(test_byte, test_empty, test_measured, test_rule)
         check.run()
     journal, program = run.journal, own(run.journal)
-    if test_byte not in check.met:  # what stands before the program's own is missed there
+    if not {test_byte, test_empty} <= check.met:  # they judge what comes before the program's own
         program = program[-4:]
         journal = journal.part(program.first, None)
     found = [(x["call"], x["pool"], x["bytes"]) for x in program]
@@ -167,7 +167,7 @@ def predictions_hold(run, mib):
 
 
 def test_predictions(check):
-    check.after(test_byte, test_empty, test_rule, test_allocations)
+    check.after()
     for mib in (20, 32, 33, check.draw("mib", 34, 400)):
         predictions_hold(check.run(mib), mib)
 

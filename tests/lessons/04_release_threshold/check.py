@@ -1,6 +1,6 @@
 """Lesson 04: the threshold decides how much a synchronization returns."""
 
-from check import MIB, Journal, met_by_starter, miss, rounded_up
+from check import MIB, Journal, line_of, met_by_starter, miss, rounded_up
 
 NAMES = ("the other stream", "the stream of the free")
 SIZES = """predict_freed and predict_synchronized take and return sizes in MiB, as they did at the
@@ -95,11 +95,14 @@ def test_synchronized(check):
 
 def keeps(run, mib, segment):
     """The seventh pool keeps what the phase needs."""
-    found = thresholds(run.journal)
-    own, needed = found[6:], rounded_up(2 * mib, segment)
-    if len(set(own.column("pool"))) != 1:
-        miss(f"""try_phase sets the threshold of its pool.
-            Happened: {len(found)} thresholds were set, six of them in the table.""")
+    own, made = thresholds(run.journal)[6:], run.journal.pools[7:]
+    needed = rounded_up(2 * mib, segment)
+    if len(made) != 1 or set(own.column("pool")) != set(made):
+        there = len(own.where(pool=set(made)))
+        miss(f"""try_phase creates one pool and sets its threshold, decided from the sizes. It tries
+            nothing in another pool.
+            Happened: it created {len(made)}, and set {there} thresholds there and
+            {len(own) - there} elsewhere.""")
     phase = run.journal.where(pool=own[0]["pool"])
     free = phase.ok("cudaFreeAsync").first
     reads = phase.where(attribute="cudaMemPoolAttrReservedMemCurrent")
@@ -121,11 +124,6 @@ def keeps(run, mib, segment):
     sizes = phase.where(call="cudaMallocFromPoolAsync").column("bytes")
     if sizes != [mib * MIB, 4 * mib * MIB, mib * MIB]:
         miss(f"the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.")
-    pools = len(run.journal.ok("cudaMemPoolCreate").after(found[5]))
-    if pools != 1:
-        miss(f"""the threshold is decided from the sizes: try_phase creates one pool, and tries
-            nothing in another.
-            Happened: it created {pools}.""")
 
 
 def drawn_size(check):
@@ -188,7 +186,7 @@ def test_streams(check):
     trims = journal.ok("cudaMemPoolTrimTo")
     if trims:
         miss(f"""the program trims nothing: it shows what a synchronization alone returns.
-            Happened: {len(trims)} trims.""")
+            Happened: it trims{line_of(trims[0])}.""")
 
 
 def predictions_hold(run, mib):
