@@ -59,7 +59,8 @@ def two_phases(journal, check=None):
     if len(found) != 2:
         if check:
             check.after(test_pending)
-        miss(f"""phases 1 and 2 take their memory from the first pool, use it and free it.
+        miss(f"""phases 1 and 2 take their memory from the first pool, use it, and free it with
+            cudaFreeAsync, as at the start.
             Happened: {len(found)} of the two did.""")
     return [first, frees[first["allocation"]], second, frees[second["allocation"]]]
 
@@ -181,8 +182,7 @@ def test_phase_3(check):
     if len(pieces) != 8 or len(pools) != 1 or first_pool(journal) in pools:
         miss(f"""phase 3 makes eight allocations of half a segment from one pool of its own, four
             results and four pieces of scratch memory. Only their order is yours.
-            Happened: it made {len(pieces)} allocations of half a segment, from {len(pools)}
-            pools.""")
+            Happened: allocations of half a segment: {len(pieces)}; their pools: {len(pools)}.""")
     pool = pieces[0]["pool"]
     larger = allocations(journal).where(pool=pool).last
     if larger["from"] == "new":
