@@ -19,7 +19,7 @@ def refused(journal):
 
 def ask_need(check):
     live, before = check.draw("live", 4100, 9000), check.draw("before", 9100, 20000)
-    size, more = check.draw("size", 40, 900), check.draw("more", 1, 500)
+    size, more = check.draw("size", 4100, 8000), check.draw("more", 1, 500)
     more += (size + more) % 32 == 0  # a phase that no whole number of segments is the need of
     return live, before, size, more, check.ask(ASKED, "need", live, before, size, more)
 
@@ -27,8 +27,8 @@ def ask_need(check):
 def why_wrong(got, live, before, size, more, read):
     """What a wrong answer, in MiB, has probably mistaken. read: the figures that were read."""
     if (got == 0 or got > MOST_MIB) and {*read} == {"UsedMemHigh"}:
-        return """phase_need subtracts what is live when the watermark is reset. The watermark from
-            before the reset shows what the pool used earlier."""
+        return """phase_need resets the watermark UsedMemHigh, and subtracts what is live then. The
+            watermark from before the reset shows what the pool used earlier."""
     if got == 0:
         return """phase_need returns the most that was used at one time. That is in the watermark,
             UsedMemHigh: the current figure falls at each free, and what is reserved counts whole
@@ -179,6 +179,11 @@ def test_reserve(check):
                 Happened: with {there} MiB live, and {asked} MiB to reserve, the pool reserved
                 {most} MiB.""")
     expect_reserved(run, size, 1)
+    lowered = min(run.journal.set_to("cudaMemPoolAttrReleaseThreshold"))
+    if lowered != (1 << 64) - 1:
+        miss(f"""the threshold of the pool stays at its maximum, or the next synchronization may
+            take what was reserved.
+            Happened: reserve set it to {lowered} bytes.""")
     expect_narrow_wait(
         run.journal,
         """reserve allocates and frees in one stream: it needs no
