@@ -29,7 +29,7 @@ static void keep_memory(cudaMemPool_t pool)
 }
 
 /* YOUR WORK, 2 of 2. Request i fills `bytes` bytes with i. The last of these numbers
- * is copied to answers[i], in pinned memory (cudaMallocHost), so that the host does not
+ * is copied from there to answers[i], in pinned memory (cudaMallocHost), so that the host does not
  * wait for the copy. When serve returns, all answers have arrived. It takes its memory from the
  * pool, waits for no other stream, and synchronizes once. */
 static void serve(int *answers, int requests, size_t bytes)

@@ -334,6 +334,11 @@ class Journal(list):
     hazards = property(lambda self: self.where(did="hazard"))
 
     @property
+    def synchronizations(self):
+        """The calls in which the host waits, also where all is over already."""
+        return self.that(lambda x: x.get("acquired") or x.get("call", "").endswith("Synchronize"))
+
+    @property
     def certain(self):
         """The calls that are promised to wait: not a free, and a synchronization also where such a
         free has waited before it."""

@@ -130,9 +130,7 @@ def test_once(check):
     if not run.early:
         drawn += [(many(check)[0], calls_of_serve(run.journal))]
     for number, calls in drawn:
-        # A synchronization that finds nothing to wait for is one, too.
-        waits = calls.that(lambda x: x.get("acquired") or x["call"].endswith("Synchronize"))
-        waits = waits.that(lambda x: x["call"] != "cudaFree")
+        waits = calls.synchronizations.that(lambda x: x["call"] != "cudaFree")
         if len(waits) > 1:
             _, forever = held(check)
             if forever and len(waits) - len(waits.calls(forever["call"])) <= 1:
@@ -224,6 +222,10 @@ def test_answers(check):
         miss(f"""serve answers as many requests as it is asked: answers[i] is i for each request,
             and no other answer is written.
             Happened: {happened}""")
+    made = run.journal.allocations
+    if (left := len(made) - len(made.of(run.journal.frees))) > 1:  # one may be kept for later
+        miss(f"""serve frees the memory of each request.
+            Happened: of {drawn[0]} requests, {left} left theirs allocated.""")
 
 
 def test_output(check):

@@ -104,10 +104,11 @@ def hazards(check, kinds):
 
 
 def frames_pool(mib, journal):
-    """The pool of the frames' buffers, or None."""
+    """The pool of the frames' buffers, which is the default pool (0) if one of them is from there,
+    or None."""
     for _, size, lines in frames(mib, journal):
-        made = journal.allocations.where(allocation=set(buffers(size, lines))).first
-        return made.get("pool") if made else None
+        made = journal.allocations.where(allocation=set(buffers(size, lines)))
+        return min(made.column("pool"), default=None)
 
 
 @met_by_starter
@@ -207,14 +208,9 @@ def test_work(check):
             Happened: {why_unordered(check)}""")
 
 
-def waits_of(lines):
-    """The calls in which the host waits, also where all is over already."""
-    return lines.that(lambda x: x.get("acquired") or x.get("call", "").endswith("Synchronize"))
-
-
 def host_waits(lines):
     """In words, where the host waited."""
-    waits = waits_of(lines)
+    waits = lines.synchronizations
     waits = [x["call"] + (f" of stream {x['stream']}" if "stream" in x else "") for x in waits]
     return ", ".join(waits) or "nowhere"
 
@@ -246,7 +242,7 @@ def test_answer(check):
 def test_waits(check):
     check.after(test_answer)
     for _, _, lines in later_frames(check):
-        waits = waits_of(lines)
+        waits = lines.synchronizations
         expect_no_asking(lines, "the host waits once in a frame, in a call that synchronizes.")
         if len(waits) != 1:
             miss(f"""the host waits once in a frame, for its answer. Between load and work, use an
@@ -265,6 +261,8 @@ def test_threshold(check):
     check.expect_wide_values()
     check.after(test_work, test_answer)  # the pool of a host that never waits keeps everything
     runs = [drawn(check)]
+    if drawn(check)[1].pools and frames_pool(*drawn(check)) == 0:
+        check.after(test_limit)  # the program does not allocate from its own pool
     if is_limited(*drawn(check)):
         runs.append((44, check.run(44).journal))
     for mib, journal in runs:
@@ -375,7 +373,7 @@ def test_limit(check):
     if not made:
         miss("""the frames' buffers come from a pool that the program created, and not from the
             default pool, which the library shares and which has no limit.
-            Happened: they came from the default pool.""")
+            Happened: a buffer came from the default pool.""")
     limit, given = 2 * mib * MIB, made.get("max_size", 0)
     if given != limit:
         miss(f"""maxSize of the program's pool is `limit` in bytes, {limit} for frames of {mib} MiB.
@@ -443,7 +441,7 @@ def test_trim(check):
         left = done.that(lambda x: "call" in x and "reserved" in x).column("reserved")
         if asked and left[-1:] == [0]:
             continue
-        trim = done.ok("cudaMemPoolTrimTo").last
+        trim = done.after(done.allocations.last).ok("cudaMemPoolTrimTo").last
         if journal.ok("cudaMemPoolTrimTo").where(pool=0):
             check.after(test_library)  # the wrong pool was trimmed
         if not trim and len(journal.set_to(THRESHOLD, pool=pool)) > 1:
