@@ -10,7 +10,7 @@ PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host
 PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
-PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual})
+PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual,values})
 PROBES+=(probe-odd-{answers,driver,peers})
 
 setup_file() {
