@@ -110,13 +110,15 @@ def test_turns(check):
             event, because the last use may still be running.
             Happened: memory went from stream to stream, and no event was waited for.""")
     taking = figures.walk.stream[figures.bad]
-    if figures.waiting and not figures.waiting & {taking}:
+    if taking not in figures.waiting:
         who = " and ".join(f"streams[{one}]" for one in sorted(figures.waiting))
+        waits = f"{who} waited for an event, and streams[{taking}] for none"
+        waits = waits if who else "No stream had waited for an event"
         miss(f"""the stream that gets the part waits: cudaStreamWaitEvent(streams[stream], ...) is
             given the stream that asks for memory, and the event is recorded in the stream that
             returned it.
-            Happened: {place_of(figures)} was used in another stream before. {who} waited for an
-            event, and streams[{taking}] for none.""")
+            Happened: {place_of(figures)} was used in another stream before.
+            {waits}.""")
     miss(f"""the event that is waited for was recorded after the part's last use, so after its
         return: an event has the position at which it was recorded.
         Happened: {place_of(figures)} was used in another stream before, and the stream does not
