@@ -3,7 +3,7 @@
  * are virtual, so every run under one schedule writes the same bytes. All functions here need the
  * lock.
  *
- * Up to 256 KiB of lines wait in memory. They are written when that is full, at the end of the
+ * Up to 64 KiB of lines wait in memory. They are written when that is full, at the end of the
  * program, before a fatal report, and when the program dies of a bad address. If the process aborts
  * or is killed, the waiting lines are lost.
  *

@@ -287,7 +287,7 @@ void os_write(os_file *file, const char *text, size_t bytes);
 /* Writes the part of the text that brings the file to a multiple of OS_WRITE_UNIT, where a large
  * file is cheap to continue. Any text of that length contains such a point. Returns the number of
  * bytes written. */
-#define OS_WRITE_UNIT (256 * KiB)
+#define OS_WRITE_UNIT (64 * KiB)
 size_t os_write_units(os_file *file, const char *text, size_t bytes);
 /* When this returns, all that was written is in the file. */
 void os_flush(os_file *file);
