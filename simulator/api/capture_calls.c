@@ -19,12 +19,14 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
         return cudaErrorInvalidResourceHandle;
     if (!is_mode(mode))
         return cudaErrorInvalidValue;
-    return capture_begin(call, s, mode, NULL, NULL, 0);
+    cudaError_t e = capture_check_begin(s);
+    if (!e)
+        capture_begin(call, s, mode, NULL, NULL, 0);
+    return e;
 }
 
 /* Measured: a graph without nodes is accepted (probe-graph-again.txt, "conditional_capture"), and
- * one to which a capture already adds is rejected (probe-more-answers.txt, "body_by_capture").
- * Assumed: the graph has the captured nodes even after an error. */
+ * one to which a capture already adds is rejected (probe-more-answers.txt, "body_by_capture"). */
 cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t stream,
                                              cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                              const cudaGraphEdgeData *data, size_t count,
@@ -33,15 +35,20 @@ cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t str
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
+    if (!is_mode(mode) || !graph)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_check_begin(s);
+    if (e)
+        return e;
     struct graph *g = graph_of(call, graph);
-    if (!is_mode(mode) || !g)
+    if (!g)
         return cudaErrorInvalidValue;
     if (g->capturing)
         return cudaErrorIllegalState;
     struct node **tips;
-    cudaError_t e = graph_nodes_of(call, g, dependencies, data, count, &tips);
+    e = graph_nodes_of(call, g, dependencies, data, count, &tips);
     if (!e)
-        e = capture_begin(call, s, mode, g, tips, count);
+        capture_begin(call, s, mode, g, tips, count);
     /* The line already names the graph. */
     call->made.graph = 0;
     os_free(tips);
@@ -123,14 +130,14 @@ cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream
     if (!s)
         return cudaErrorInvalidResourceHandle;
     struct node **nodes;
-    if (flags > cudaStreamSetCaptureDependencies)
-        return cudaErrorInvalidValue;
     cudaError_t e = capture_check(s);
     if (e)
         return e;
     /* Documented. */
     if (!s->capturing)
         return cudaErrorIllegalState;
+    if (flags > cudaStreamSetCaptureDependencies)
+        return cudaErrorInvalidValue;
     e = graph_nodes_of(call, capture_state(s).graph, dependencies, data, count, &nodes);
     if (e)
         return e;

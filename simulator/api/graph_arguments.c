@@ -15,7 +15,7 @@ struct graph *graph_of(struct call *call, cudaGraph_t handle)
     struct graph *g = call_object(call, HANDLE_GRAPH, handle);
     if (g)
         line_number(&call->line, "graph", (uint64_t)g->id);
-    return g;
+    return g && !g->lost ? g : NULL;
 }
 
 struct node *node_of(struct call *call, cudaGraphNode_t handle)

@@ -38,10 +38,12 @@ cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t
 cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
-    /* Documented: not while a capture adds to the graph. Measured (probe-graph-nodes.txt,
-     * "children"): nor if a child node owns it. */
-    if (!g || g->capturing || g->parent)
+    /* Measured: not if a child node owns it (probe-graph-nodes.txt, "children"), nor while a
+     * capture adds to it (documented, and probe-odd-captures.txt, "graphs"). */
+    if (!g || g->parent)
         return cudaErrorInvalidValue;
+    if (g->capturing)
+        return cudaErrorIllegalState;
     graph_destroy(g);
     return cudaSuccess;
 }
@@ -220,7 +222,7 @@ cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node
 static cudaError_t check_child(const struct call *call, const struct graph *parent,
                                const struct graph *child, bool moves)
 {
-    if (!child || child->capturing)
+    if (!child || child->lost || (moves && child->capturing))
         return cudaErrorInvalidValue;
     if (graph_has_conditionals(child))
         return cudaErrorNotSupported;

@@ -13,8 +13,14 @@ cudaError_t do_cudaGraphInstantiate(struct call *call, cudaGraphExec_t *exec, cu
                                     unsigned long long flags)
 {
     /* Documented: cudaGraphInstantiateFlagUpload is only for cudaGraphInstantiateWithParams. */
-    unsigned long long valid_flags =
-        cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
+    unsigned long long valid_flags = cudaGraphInstantiateFlagAutoFreeOnLaunch
+                                   | cudaGraphInstantiateFlagDeviceLaunch
+                                   | cudaGraphInstantiateFlagUseNodePriority;
+    if (flags & ~valid_flags)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_check_unsafe();
+    if (e)
+        return e;
     struct graph *g = graph_of(call, graph);
     struct graph_exec *x;
     if (!exec || !g)
@@ -28,9 +34,10 @@ cudaError_t do_cudaGraphInstantiate(struct call *call, cudaGraphExec_t *exec, cu
         hazards_gave_up("a graph for launches from the device was refused");
         return cudaErrorNotSupported;
     }
-    if (flags & ~valid_flags || g->capturing)
-        return cudaErrorInvalidValue;
-    cudaError_t e = graph_exec_new(g, flags, &x);
+    /* Measured (probe-odd-captures.txt, "destroyed_event"): a driver dies of a destroyed event. */
+    for (const struct node *n = g->first; n; n = n->next)
+        call_object(call, HANDLE_EVENT, n->task.event);
+    e = graph_exec_new(g, flags, &x);
     if (e)
         return e;
     x->made_by = call->origin.number;

@@ -120,22 +120,25 @@ static bool is_external_outside(const struct stream *s, unsigned flags)
 cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaEvent_t event,
                                    unsigned int flags)
 {
-    if (flags & ~(unsigned)cudaEventWaitExternal)
-        return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
     struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
+    cudaError_t e = capture_check(s);
+    if (e)
+        return e;
+    if (flags & ~(unsigned)cudaEventWaitExternal)
+        return cudaErrorInvalidValue;
     if (is_external_outside(s, flags)) {
-        cudaError_t e = capture_event_error(v);
-        return e ? e : cudaErrorIllegalState;
+        e = capture_event_error(v);
+        return e == cudaErrorInvalidValue ? e : cudaErrorIllegalState;
     }
     /* Measured (probe-ipc.txt, "event"): waiting for an event that was never recorded does
      * nothing. */
     uint64_t before = s->last_seq;
-    cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
+    e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
     if (line_is_open(&call->line))
         line_turn(call, s, before);
     if (e || s->capturing)
@@ -320,16 +323,16 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
-    if (flags & ~(unsigned)cudaEventRecordExternal)
-        return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    if (is_external_outside(s, flags))
-        return cudaErrorIllegalState;
     cudaError_t e = capture_check(s);
     if (e)
         return e;
+    if (flags & ~(unsigned)cudaEventRecordExternal)
+        return cudaErrorInvalidValue;
+    if (is_external_outside(s, flags))
+        return cudaErrorIllegalState;
     /* Documented: event and stream must be on the same device. What comes before that is measured
      * (probe-odd-peers.txt, "events"). */
     if (s->device != v->device) {

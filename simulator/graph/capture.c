@@ -5,7 +5,7 @@
  * The rules come from the comments of the CUDA header and the programming guide, "stream capture",
  * unless said otherwise: an action that would tie captured work to other work is rejected and
  * invalidates the capture. Every code is measured: simulator/tests/facts/probe-graphs.txt,
- * probe-graph-nodes.txt, "capture". */
+ * probe-graph-nodes.txt, "capture"; which error comes first, probe-odd-captures.txt. */
 #include "graph/capture.h"
 
 #include <stdio.h>
@@ -67,11 +67,11 @@ static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureM
 
 /* ---- rules ---- */
 
-/* Returns the capture in which the event was recorded if it has not ended, or NULL. */
+/* Returns the capture in which the event was recorded, or NULL if it is invalid or has ended. */
 static struct capture *capture_of_event(const struct event *e)
 {
     for (struct capture *c = captures.first; e->captured && c; c = c->next)
-        if (c->id == e->captured->capture_id)
+        if (c->id == e->captured->capture_id && !c->invalid)
             return c;
     return NULL;
 }
@@ -198,10 +198,11 @@ cudaError_t capture_forbid_event(const struct event *e)
 {
     NEEDS_LOCK();
     struct capture *c = capture_of_event(e);
+    cudaError_t error = capture_event_error(e);
     if (c)
         invalidate(c);
-    if (e->captured)
-        return capture_event_error(e);
+    if (error)
+        return error;
     return capture_count ? capture_check_unsafe() : cudaSuccess;
 }
 
@@ -251,14 +252,19 @@ void capture_add(struct call *call, struct stream *s, struct task *t)
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
-                          struct graph *g, struct node *const *tips, size_t count)
+cudaError_t capture_check_begin(const struct stream *s)
 {
     NEEDS_LOCK();
-    if (s->kind == STREAM_LEGACY)
-        return cudaErrorStreamCaptureUnsupported;
     if (s->capturing)
         return cudaErrorIllegalState;
+    cudaError_t e = capture_check(s);
+    return !e && s->kind == STREAM_LEGACY ? cudaErrorStreamCaptureUnsupported : e;
+}
+
+void capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                   struct graph *g, struct node *const *tips, size_t count)
+{
+    NEEDS_LOCK();
     struct capture *c = os_allocate(sizeof *c);
     *c = (struct capture){.next = captures.first,
                           .id = ++captures.last_id,
@@ -272,7 +278,6 @@ cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCa
     c->graph->capturing = true;
     add_member(c, s, tips, count);
     call->made.graph = c->graph->id;
-    return cudaSuccess;
 }
 
 bool capture_is_in_graph_of_program(const struct stream *s)
@@ -331,23 +336,36 @@ static void free_capture(struct capture *c)
     os_free(c);
 }
 
+/* Measured (probe-odd-captures.txt, "graphs"): a capture that fails also ends a graph of the
+ * program to which it has added. */
+static void lose_graph(const struct capture *c)
+{
+    c->graph->capturing = false;
+    if (c->is_program_graph)
+        c->graph->lost = true;
+    else
+        graph_destroy(c->graph);
+}
+
 static cudaError_t end_error(const struct capture *c)
 {
-    if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index())
-        return cudaErrorStreamCaptureWrongThread;
     if (c->invalid) {
         explain_invalid(c);
         return cudaErrorStreamCaptureInvalidated;
     }
-    return is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+    if (!is_joined(c))
+        return cudaErrorStreamCaptureUnjoined;
+    bool is_wrong = c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index();
+    return is_wrong ? cudaErrorStreamCaptureWrongThread : cudaSuccess;
 }
 
 cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
 {
     NEEDS_LOCK();
     *g = NULL;
+    cudaError_t e = s->capturing ? cudaSuccess : capture_check(s);
     if (!s->capturing)
-        return capture_implicit(s) ? cudaErrorStreamCaptureImplicit : cudaErrorIllegalState;
+        return e ? e : cudaErrorIllegalState;
     struct capture *c = s->capturing->capture;
     if (c->origin_stream != s) {
         invalidate(c);
@@ -355,13 +373,14 @@ cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
                             c->origin_stream->id);
         return cudaErrorStreamCaptureUnmatched;
     }
-    cudaError_t e = end_error(c);
+    e = end_error(c);
     call->made.graph = c->graph->id;
-    c->graph->capturing = false;
-    if (!e)
+    if (e) {
+        lose_graph(c);
+    } else {
+        c->graph->capturing = false;
         *g = c->graph;
-    else if (!c->is_program_graph)
-        graph_destroy(c->graph);
+    }
     free_capture(c);
     return e;
 }
@@ -376,9 +395,7 @@ void capture_stream_destroyed(struct stream *s)
     s->capturing = NULL;
     if (c->origin_stream != s)
         return;
-    c->graph->capturing = false;
-    if (!c->is_program_graph)
-        graph_destroy(c->graph);
+    lose_graph(c);
     free_capture(c);
 }
 
@@ -425,10 +442,7 @@ void capture_depend(struct stream *s, struct node *const *nodes, size_t count, b
 cudaError_t capture_or_record(struct call *call, struct event *e, struct stream *s, bool external)
 {
     NEEDS_LOCK();
-    cudaError_t error = capture_check(s);
     struct capture_member *m = s->capturing;
-    if (error)
-        return error;
     if (!m) {
         event_record(e, s);
         return cudaSuccess;
@@ -453,8 +467,6 @@ static cudaError_t join_capture(struct call *call, struct capture *from, struct 
                                 const struct event *e)
 {
     struct capture_member *m = s->capturing;
-    if (from->invalid)
-        return cudaErrorStreamCaptureInvalidated;
     if (m && m->capture != from) {
         invalidate(from);
         invalidate(m->capture);
@@ -477,9 +489,6 @@ static cudaError_t join_capture(struct call *call, struct capture *from, struct 
 cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external)
 {
     NEEDS_LOCK();
-    cudaError_t error = capture_check(s);
-    if (error)
-        return error;
     struct capture_member *m = s->capturing;
     /* Measured (probe-odd-peers.txt, "events"): not for an event of a capture that has ended, and
      * an event for other processes ends the capture. */

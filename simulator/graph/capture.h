@@ -44,10 +44,12 @@ cudaError_t capture_implicit(const struct stream *s);
 
 /* ---- captures ---- */
 
-/* Begins a capture into a new graph or, if `g` is not NULL, into this graph of the program, which
- * keeps it even after an error. The first captured node depends on `tips`. */
-cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
-                          struct graph *g, struct node *const *tips, size_t count);
+/* Returns the error of beginning a capture in this stream. */
+cudaError_t capture_check_begin(const struct stream *s);
+/* Begins a capture into a new graph or, if `g` is not NULL, into this graph of the program. The
+ * first captured node depends on `tips`. */
+void capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                   struct graph *g, struct node *const *tips, size_t count);
 /* Returns whether the stream captures into a graph of the program. */
 bool capture_is_in_graph_of_program(const struct stream *s);
 /* Ends the capture even if an error is returned, unless another stream began it. Sets `g` to the

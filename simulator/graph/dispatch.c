@@ -74,8 +74,10 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned ele
                             struct stream *s)
 {
     NEEDS_LOCK();
+    if (!r.width)
+        return cudaSuccess;
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e || !r.width)
+    if (e)
         return e;
     if (!s->capturing)
         return command_memset(call, to, value, element, r, s);
@@ -184,9 +186,13 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
 cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
 {
     NEEDS_LOCK();
-    struct graph_allocation *a = graph_allocation_to_free(capture_state(s).graph, pointer);
-    /* Documented: only memory that an allocation node returned can be freed, and only once. */
+    struct graph *g = capture_state(s).graph;
+    struct graph_allocation *a = graph_allocation_to_free(g, pointer);
+    /* Documented: only memory that an allocation node returned can be freed, and only once.
+     * Measured (probe-odd-captures.txt, "refused_free"): from then on the graph cannot be copied,
+     * as if it had the node. */
     if (!a) {
+        g->has_memory_nodes = true;
         failed_call_because("a capture frees only what it has allocated, and only once");
         return cudaErrorInvalidValue;
     }

@@ -130,6 +130,8 @@ struct graph {
     bool has_memory_nodes;
     /* A capture is adding nodes to the graph. */
     bool capturing;
+    /* A capture that failed has added to it, and no call accepts it any more. */
+    bool lost;
     /* The one executable graph of a graph with memory or conditional nodes exists. */
     bool instantiated;
 };

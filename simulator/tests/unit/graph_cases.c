@@ -817,7 +817,7 @@ CASE(captured)
     first = tips[0];
     OK(cudaGraphNodeGetType(first, &type));
     SAME(cudaGraphNodeTypeHost, type);
-    IS(cudaErrorInvalidValue, cudaGraphDestroy(into));
+    IS(cudaErrorIllegalState, cudaGraphDestroy(into));
     OK(cudaLaunchHostFunc(s, nothing, NULL));
     OK(cudaStreamUpdateCaptureDependencies(s, &first, NULL, 1, cudaStreamSetCaptureDependencies));
     OK(cudaStreamGetCaptureInfo(s, &now, NULL, NULL, &tips, NULL, &count));

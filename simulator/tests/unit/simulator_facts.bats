@@ -11,7 +11,7 @@ PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-c
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
 PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual,values})
-PROBES+=(probe-odd-{answers,driver,peers})
+PROBES+=(probe-odd-{answers,captures,driver,peers})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/facts/walks \
@@ -270,6 +270,11 @@ under_schedules() {
 @test "probe: odd arguments, and a graph that is added to itself" {
     ask odd-answers '' 's/^rc 3$/rc 139/'
     said "hazard: bad handle.*dies of SIGSEGV here" "^rc 139"
+}
+
+@test "probe: how calls fail while streams are captured" {
+    ask odd-captures '' 's/^rc 3$/rc 139/'
+    said "hazard: bad handle.*an event that is destroyed" "^rc 139"
 }
 
 @test "probe: the driver API without a context, and odd arguments of it" { ask odd-driver; }
