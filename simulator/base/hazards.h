@@ -5,7 +5,7 @@
  * A program that ignores errors does not notice that a kernel did not run. So the exit status says
  * so, and the last sentence names the kernel.
  *
- * All functions here need the lock, but for hazards_end, because exit may be called in the middle
+ * All functions here need the lock, except hazards_end, because exit may be called in the middle
  * of a call, which already has the lock. */
 #ifndef SIM_BASE_HAZARDS_H
 #define SIM_BASE_HAZARDS_H

@@ -1,7 +1,7 @@
 /* The text of a report, for students: what happened, the two calls and their places, the missing
  * edge, and what to add.
  *
- * All of these need the lock, but for report_count, because exit may be called in the middle of a
+ * All of these need the lock, except report_count, because exit may be called in the middle of a
  * call, which already has the lock. One report is written at a time: report_begin, its parts, and
  * report_end. */
 #ifndef SIM_CHECK_REPORT_H
@@ -44,7 +44,7 @@ struct phrase report_stream(const struct origin *origin);
 struct phrase report_bytes(size_t from, size_t to);
 
 /* Counts a later call that comes after the earlier one only because a host function had begun,
- * while nothing shows that the host looked at what it did. */
+ * while nothing shows that the host looked at what the function did. */
 void report_unseen(const struct origin *earlier, const struct origin *later);
 
 /* An allocation is alive at the end, and SIM_CHECK=leaks does not ask for a report of it. */
@@ -57,7 +57,6 @@ void report_at_end(void);
 bool report_covers(const struct origin *origin);
 /* Returns whether the newest report, or one that it repeats, was made in this call. */
 bool report_is_of_call(uint32_t number);
-/* Returns the number of reports so far. */
 unsigned report_count(void);
 
 #endif

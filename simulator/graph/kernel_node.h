@@ -1,5 +1,5 @@
 /* Kernel nodes that a program adds by hand: what cudaKernelNodeParams means for the kernels of
- * lessons/kernels.h. All functions here need the lock, but for kernel_function. */
+ * lessons/kernels.h. All functions here need the lock, except kernel_function. */
 #ifndef SIM_GRAPH_KERNEL_NODE_H
 #define SIM_GRAPH_KERNEL_NODE_H
 

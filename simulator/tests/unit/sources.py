@@ -36,7 +36,7 @@ PROTOTYPE = re.compile(
 )
 # What a header says about all of its functions or about one, and about an exception.
 NEEDS = re.compile(r"needs? the lock", re.I)
-EXCEPT = re.compile(r"need the lock, but for (\w+)")
+EXCEPT = re.compile(r"need the lock, except (\w+)")
 
 POINTER = re.compile(r"\(\*(\w+)\)\(")
 NOT_OURS = ("function", "body")
