@@ -1,6 +1,6 @@
-/* Loads, stores, and atomic operations, and what they leave in the windows: a bit for each byte
- * that was touched. Most warps touch one row of memory, one thread's bytes after the other's; that
- * is done as a whole.
+/* Loads, stores, and atomic operations. Each sets a bit in a window for every byte that it touches.
+ * Most warps touch one row of memory, in which each thread's bytes follow the previous thread's; a
+ * row is handled as a whole.
  *
  * Invariant: window.first <= window.last for each kind with a bit set, and all set bits are in
  * those words. */
@@ -131,13 +131,13 @@ static bool is_store(const struct instruction *i)
     return i->run == run_store || i->run == run_store_volatile || i->run == run_surface_store;
 }
 
-/* May the window have bytes without a value, or a register of the frame a copy of such? */
+/* May bytes of the window lack a value, or a register of the frame hold a copy of such bytes? */
 static INLINE bool has_values(const struct warp *w, const struct window *win)
 {
     return win->pieces || win->carried.bits || w->frame->carried;
 }
 
-/* Notes what a thread does to device memory, and with bytes without a value. */
+/* Notes a thread's access to device memory, and its use of bytes without a value. */
 static void note_thread(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
                         uint64_t address, size_t bytes, enum access_kind kind)
 {
@@ -157,7 +157,7 @@ static void note_thread(struct warp *w, const struct instruction *i, unsigned l,
         values_read(w, i, 1u << l, win, at, bytes);
 }
 
-/* Does the thread store what another block has written there already? */
+/* Does the thread store the value that another block has already written there? */
 static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsigned l,
                          const struct window *win, uint64_t address, size_t bytes)
 {
@@ -173,7 +173,7 @@ static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsi
     return true;
 }
 
-/* Keeps what is there before a part of a launch on several cores writes. */
+/* Saves the bytes that a thread is about to change, if several cores run the launch. */
 static INLINE void save(struct warp *w, struct window *win, uint64_t address, size_t bytes)
 {
     if (win->saved)
@@ -312,7 +312,7 @@ static INLINE bool are_rows(const struct address_register *r, unsigned columns, 
                         : are_rows_u64((const lane_u64 *)r->at, columns, stride);
 }
 
-/* Finds the rows of these threads, if there are any, in a block with so many columns. */
+/* Finds the rows of these threads, if any, in a block of `columns` columns. */
 static INLINE void find_rows(struct addresses *a, const struct address_register *r, uint32_t lanes,
                              unsigned columns)
 {
@@ -376,7 +376,7 @@ static INLINE void read_addresses(struct addresses *a, const struct address_regi
 
 static HOT const uint64_t *each_address(struct addresses *a);
 
-/* The address of the warp's first thread, by the sequence that the instruction has. */
+/* Returns the address of the warp's first thread, from the instruction's sequence. */
 static INLINE uint64_t line_address(const struct warp *w, const struct instruction *i)
 {
     const struct steps *l = &w->block->lines[i->sequence];
@@ -439,7 +439,7 @@ struct region {
     uint64_t least, end;
 };
 
-/* Are each row's bytes all those from its first to its last? */
+/* Do the accesses of each row leave no gap between its first byte and its last? */
 static INLINE bool is_dense(const struct addresses *a, size_t bytes)
 {
     return a->rows && (a->stride == bytes || !a->stride);
@@ -450,8 +450,8 @@ static INLINE size_t row_bytes(const struct addresses *a, size_t bytes)
     return a->stride * (a->count - 1) + bytes;
 }
 
-/* Finds the lowest address, the end of the bytes, and the bits of all addresses together. Returns
- * false if there are no addresses of this form. Addresses of memory have no sign. */
+/* Finds the lowest address, the end of the bytes, and the bitwise or of all addresses. Returns
+ * false if an address has its top bit set, because no memory is there. */
 static INLINE bool find_span(const struct addresses *a, size_t bytes, struct region *r,
                              uint64_t *together)
 {
@@ -476,7 +476,7 @@ static INLINE bool find_span(const struct addresses *a, size_t bytes, struct reg
     return least >= 0;
 }
 
-/* Generic addresses of shared memory become those in it. */
+/* Turns generic addresses of shared memory into addresses in it. */
 static INLINE void leave_window(struct addresses *a, uint64_t window)
 {
     a->begin[0] -= window;
@@ -512,7 +512,7 @@ static INLINE bool find_region(struct warp *w, const struct instruction *i, stru
     return true;
 }
 
-/* Notes the bytes of each thread. All are in this window, whose words are aligned like memory's. */
+/* Marks each thread's bytes in this window, whose words are aligned like memory's. */
 static INLINE void touch_each(struct window *win, struct touched *t, uint32_t lanes,
                               const struct region *r, const uint64_t *at, size_t bytes)
 {
@@ -537,7 +537,7 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
     bits[word] |= set;
 }
 
-/* Keeps what is there. */
+/* Saves the bytes that the threads are about to change, if several cores run the launch. */
 static INLINE void save_region(struct warp *w, const struct region *r, uint32_t lanes,
                                struct addresses *a, size_t bytes)
 {
@@ -553,7 +553,7 @@ static INLINE void save_region(struct warp *w, const struct region *r, uint32_t 
         cores_save(w->launch, r->window, at[l], bytes);
 }
 
-/* Has all of the region been touched already, as a histogram soon has? */
+/* Has all of the region been touched already? For a histogram, this is soon true. */
 static INLINE bool is_touched(const struct region *r, const struct touched *t)
 {
     const size_t from = r->least - r->window->base, to = r->end - 1 - r->window->base;
@@ -577,7 +577,7 @@ static INLINE void note_device(struct warp *w, const struct instruction *i, uint
         device_note(w, i, lanes, r->window, each_address(a), bytes, kind);
 }
 
-/* Notes what was touched. */
+/* Marks the region's bytes as touched. */
 static INLINE void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
                                 struct addresses *a, size_t bytes)
 {
@@ -598,7 +598,7 @@ static INLINE void touch_region(const struct region *r, enum access_kind kind, u
         touch(r->window, t, at[l], bytes);
 }
 
-/* Have all bytes from `address` on a value? */
+/* Do all bytes at `address` have a value? */
 static INLINE bool have_values(const struct window *win, uint64_t address, size_t bytes)
 {
     const size_t from = address - win->base, end = from + bytes;
@@ -608,7 +608,7 @@ static INLINE bool have_values(const struct window *win, uint64_t address, size_
     return !without;
 }
 
-/* Have all bytes that the threads touch a value? */
+/* Do all bytes that the threads touch have a value? */
 static INLINE bool region_has_values(const struct region *r, uint32_t lanes, struct addresses *a,
                                      size_t bytes)
 {
@@ -642,9 +642,8 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
 
 /* ---- the usual case: all threads side by side in device memory ---- */
 
-/* Returns the bytes from `begin` on, which threads touch one after the other, `each` each, and
- * notes that. Returns NULL, and has done nothing, if they are not in a known window or if more has
- * to be noted. */
+/* Returns the bytes at `begin`, of which each thread touches the next `each`, and marks them as
+ * touched. Returns NULL and does nothing if they are not in a known window or need other notes. */
 static INLINE char *touch_range(struct warp *w, uint64_t begin, size_t each, size_t bytes,
                                 enum access_kind kind)
 {
@@ -663,7 +662,7 @@ static INLINE char *touch_range(struct warp *w, uint64_t begin, size_t each, siz
     return win->storage + (begin - win->base);
 }
 
-/* The same for a row of all threads of the warp, if it is one. Operand `n` is the address. */
+/* Does the same for all threads of a warp if they touch one row. Operand `n` is the address. */
 static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsigned n,
                               uint32_t lanes, enum access_kind kind)
 {
@@ -743,7 +742,7 @@ static INLINE void load_elements(char *d, const struct instruction *i, uint32_t 
     LOAD_ELEMENTS(SCATTERED)
 }
 
-/* Copies elements of 4 or 8 bytes, mostly 8, 16, or 32 of them. */
+/* Copies elements of 4 or 8 bytes, usually 8, 16, or 32 of them. */
 static INLINE void copy_elements(char *to, const char *from, size_t bytes)
 {
     if (bytes == 128) {
@@ -789,7 +788,7 @@ static INLINE void load_rows(char *d, const struct addresses *a, size_t bytes, c
     }
 }
 
-/* All threads load plain elements, one thread's after the other's: several only of 4 bytes each. */
+/* All threads load from one row of plain elements. Elements of a vector have 4 bytes. */
 static INLINE void load_all(struct warp *w, const struct instruction *i, const char *row)
 {
     const lane_u32 *from = (const lane_u32 *)row;
@@ -869,8 +868,8 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* The threads have released what they did, or acquired what others did. The grid's barrier, which
- * does both, is known as one. */
+/* Records that the threads have released their accesses or acquired those of others. The accesses
+ * of the grid's barrier do not count between blocks, because it is recorded as a barrier. */
 static void synchronize(struct warp *w, const struct instruction *i, uint32_t lanes, bool releases,
                         bool acquires)
 {
@@ -927,7 +926,7 @@ static INLINE void store_lane(char *to, const struct instruction *i, const char 
     }
 }
 
-/* Stores in the order of the threads, because if two write the same bytes, the last one's stay. */
+/* Stores in the order of the threads, so that the last of two writes to the same bytes stays. */
 #define STORE_EACH(to, from)                              \
     FOR_LANES (l, lanes) {                                \
         *(to *)(base + at[l]) = (to)((const from *)a)[l]; \
@@ -950,7 +949,7 @@ static INLINE void store_elements(char *base, const struct instruction *i, uint3
     }
 }
 
-/* The same for stores. */
+/* All threads store to one row, as load_all loads. */
 static INLINE void store_all(struct warp *w, const struct instruction *i, char *row)
 {
     lane_u32 *to = (lane_u32 *)row;
@@ -996,7 +995,7 @@ static INLINE void store_region(struct warp *w, const struct instruction *i, uin
     }
 }
 
-/* Notes what a store touches. What another block has written, and it leaves so, is no race. */
+/* Marks what a store touches. A store that leaves another block's value unchanged is no race. */
 static INLINE void touch_stored(struct warp *w, const struct instruction *i, uint32_t lanes,
                                 struct addresses *address, struct region *region, size_t all)
 {
@@ -1079,7 +1078,7 @@ HOT bool access_abreast(struct block *b, const struct instruction *i)
     if (!range)
         return false;
     for (; w != end; w++, range += l->step * WARP_SIZE) {
-        /* Mostly the next block follows in memory. */
+        /* The next block's bytes usually follow these in memory. */
         for (size_t at = 0; at < l->step * WARP_SIZE; at += 64)
             __builtin_prefetch(range + bytes + at);
         if (is_same)
@@ -1192,7 +1191,7 @@ static INLINE void atomic_lane(struct warp *w, const struct instruction *i, unsi
         return true;                                                                          \
     }
 
-/* Returns false if it is another operation. */
+/* Returns false if the operation is not such a sum. */
 static INLINE bool add_each(struct warp *w, const struct instruction *i, uint32_t lanes,
                             const uint64_t *at, char *base, bool is_one)
 {
@@ -1208,8 +1207,8 @@ static INLINE bool add_each(struct warp *w, const struct instruction *i, uint32_
     ADD_EACH(lane_u64)
 }
 
-/* In a part of a launch on several cores: what the region's addresses are relative to, if all are
- * in one piece, or NULL. */
+/* For a part of a launch on several cores: returns the base of the region's addresses if they are
+ * all in one piece, or NULL. */
 static INLINE char *sums_of(struct warp *w, const struct region *r)
 {
     const uint64_t base = r->window->base;
@@ -1263,8 +1262,8 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
     }
 }
 
-/* Operands: the result (for `red` a scratch register), the address, and one or two values. One
- * thread after the other. `rounding`: the result is used. */
+/* Operands: the result (for `red` a scratch register), the address, and one or two values. Threads
+ * run one after the other. `rounding` says that the result is used. */
 HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     change_each(w, i, lanes);
@@ -1273,8 +1272,8 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     synchronize(w, i, lanes, true, i->rounding);
 }
 
-/* cp.async [shared], [global], bytes: copies at once; waiting for it matters to the notes alone. r:
- * both addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0.
+/* cp.async [shared], [global], bytes: copies immediately; only the notes treat the copy as pending.
+ * r: both addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0.
  * Copies to global memory come from shared memory. Returns false after a fault. */
 static bool copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
@@ -1316,7 +1315,7 @@ void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->whole = NULL;
 }
 
-/* cp.async.bulk, with as many bytes as r[2] says, a multiple of 16. */
+/* cp.async.bulk: copies r[2] bytes, a multiple of 16. */
 void run_bulk_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct instruction piece = *i;

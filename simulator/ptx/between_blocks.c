@@ -1,16 +1,15 @@
 /* Races between the blocks of a launch: two blocks touch a byte of device memory, one of them
- * writes it, not by an atomic operation, and the kernel has nothing by which one could wait for the
- * other.
+ * writes it non-atomically, and the kernel has nothing by which one could wait for the other.
  *
- * Blocks run one after the other. What a block has touched is compared, when it ends, with what all
- * others have. Its own accesses and theirs are then found by running blocks again, without effect:
- * only a report costs that.
+ * Blocks run one after the other. When one ends, its bytes are compared with those of all earlier
+ * blocks. Only for a report do both run again, without effect, to find their accesses.
  *
- * No correct kernel is to be reported. So a block that has acquired anything (a volatile load, an
- * atomic operation whose result it uses) is not compared once another has released anything. Nor
- * are reads with atomic operations, nor a write that leaves what another block wrote. Blocks that
- * run at once are not compared (for those of a cooperative launch: ptx/device_notes.c), and neither
- * are those of a launch in which comparing would take longer than running. */
+ * So that no correct kernel is reported, these are not compared:
+ * - a block that has acquired (by a volatile load, or an atomic operation whose result it uses),
+ *   once another block has released;
+ * - reads with atomic operations, and writes that leave what another block wrote;
+ * - blocks that run at the same time (for cooperative launches: ptx/device_notes.c);
+ * - launches in which comparing would take longer than running. */
 #include <string.h>
 
 #include "os/os.h"
@@ -53,8 +52,8 @@ void between_end(struct launch *launch)
     launch->by_block = false;
 }
 
-/* Finds a byte for which the block and an earlier one race, and how each of them touches it.
- * `others` is the window or another one of the same memory, from before a launch or after it. */
+/* Finds a byte on which the block and an earlier one race, and how each of them touches it.
+ * `others` is `win` or a window of the same memory from before or after a launch by the kernel. */
 static bool find_race(const struct window *win, const struct window *others, size_t *byte,
                       enum access_kind kinds[2])
 {

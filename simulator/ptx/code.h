@@ -31,7 +31,7 @@ enum instruction_kind {
     INSTRUCTION_BARRIER,
 };
 
-/* What a float operation does in addition. */
+/* Modifiers of a float operation. */
 enum { MODIFIED_FLUSH = 1, MODIFIED_SATURATE = 2, MODIFIED_ROUND = 4, MODIFIED_FLUSH_RESULT = 8 };
 
 /* `option` of a load: whether the program computes with the values, only stores them again, or at
@@ -54,29 +54,29 @@ struct instruction {
     /* For loads and stores: the bytes of an element, the number of elements, the space, and whether
      * the operand is wider than the element. For others: parameters of the operation. */
     uint8_t bytes, count, space, is_signed, wide, modified, rounding, option;
-    /* Of loads and stores: those of all threads may be one row in device memory. */
+    /* The threads of this load or store may touch one row of device memory. */
     bool is_of_row;
     /* It touches nothing but registers. */
     bool computes;
-    /* Of loads and stores: which of its code's sequences the address is; 0: none. */
+    /* For loads and stores: the index of the sequence that is the address, or 0. */
     uint16_t sequence;
     /* The index of the target instruction of a branch, or of a call or a table. */
     uint32_t target;
     /* In the source; file 0 if unknown. */
     uint32_t file, line;
-    /* All threads, if it may also compute for those that take no part: nothing looks at the result
-     * there (ptx/decode_uses.c). */
+    /* ALL_LANES if it may also compute for threads that take no part, because nothing reads their
+     * results (ptx/decode_uses.c), else 0. */
     uint32_t spreads;
-    /* The index of the next instruction that is not plain, or its own. */
+    /* The index of the first instruction from this one on that is not plain. */
     uint32_t next_other;
-    /* Which of its code's flows it is the last instruction of, plus 1; 0: of none. */
+    /* 1 + the index of the flow whose last instruction this is, or 0. */
     uint32_t flow;
     /* The statement, as a part of the module's text. */
     const char *text;
 };
 
-/* The registers that a statement writes, and those from whose values it computes them. Of what
- * only chooses a value, there are no sources. The unit is 4 bytes of a register. */
+/* The registers that a statement writes, and those from which it computes their values. Operands
+ * that only choose a value are no sources. The unit is 4 bytes of a register. */
 struct flow {
     uint8_t result_count, source_count;
     /* A result may be an address that comes from elsewhere, for example from memory. */
@@ -95,20 +95,20 @@ struct constant {
 struct special {
     uint32_t offset;
     uint16_t id;
-    /* Not only sequences are computed from it. */
+    /* Something other than a sequence reads it. */
     bool is_read;
 };
-/* The same for a kernel parameter: `bytes` bytes at `from`, extended to 8 bytes if `wide` says so,
- * or else to 4. */
+/* A register that is filled with a kernel parameter: `bytes` bytes at `from`, extended to 8 bytes
+ * if `wide`, or else to 4. */
 struct given {
     uint32_t offset, from;
     uint8_t bytes;
     bool is_signed, wide;
 };
 
-/* A register of a kernel that has the value begin + step * t in thread t of a block that has one
- * dimension (ptx/sequences.c). It is a number, filled before the kernel begins, or x * y + z, which
- * are sequences. */
+/* A register whose value in thread t of a one-dimensional block is begin + step * t
+ * (ptx/sequences.c). It is filled with one value before the kernel begins, or is a sum x * y + z of
+ * other sequences. */
 struct sequence {
     uint32_t offset;
     enum {
@@ -118,13 +118,13 @@ struct sequence {
         SEQUENCE_GIVEN,
         SEQUENCE_SUM
     } kind;
-    /* The number, or the index of what it is filled with, or of a sum's instruction in `apart`. */
+    /* The number, or the index of the register's filling or, for a sum, of its instruction. */
     int64_t from;
     uint16_t x, y, z;
     uint8_t bytes;
-    /* Of a sum: x and y have 4 bytes, and are extended to 8, and how; y is the power of two. */
+    /* For a sum: x and y are extended from 4 bytes to 8, and how; y is a shift distance. */
     bool extends, is_signed, shifts;
-    /* It is another one in each block; is it read, but for its sequence? */
+    /* It differs between blocks; instructions read its register. */
     bool is_of_block, is_read;
 };
 
@@ -137,8 +137,8 @@ struct call_site {
     struct {
         uint32_t from, bytes;
     } arguments[64], results[4];
-    /* A function of the runtime: printf or an assertion; or a call of the device runtime, and
-     * which. */
+    /* The instruction that runs a function such as printf; and for a call of the device runtime,
+     * which function it is. */
     instruction_run *builtin;
     unsigned device_function;
 };
@@ -149,7 +149,7 @@ struct code {
     struct function *function;
     struct instruction *all;
     size_t count, capacity;
-    /* The number in the kernel of its first instruction, for notes. */
+    /* The number of its first instruction within the kernel, for notes. */
     uint32_t first_number;
     struct flow *flows;
     size_t flow_count;
@@ -179,7 +179,7 @@ struct code {
     size_t table_count;
     /* The bytes of all registers of a warp, and the number of predicates. */
     size_t register_bytes, predicate_count;
-    /* For each thread: the function's local memory, its parameters, and those of its calls. */
+    /* The bytes per thread of its local memory, its parameters, and those of its calls. */
     size_t frame_bytes;
 };
 
@@ -222,8 +222,8 @@ struct kernel_code *code_read(struct function *kernel, int device,
 /* Returns the function at an address, read for this kernel, which calls it by that address. Returns
  * NULL if there is none or if the kernel's `refusal` says why it cannot run. Needs the lock. */
 const struct code *code_at(struct kernel_code *k, uint64_t address);
-/* The kernel's parameters from which an instruction that touches memory computes its address, with
- * numbers that are no addresses: by their place among the parameters, 8 bytes each. */
+/* The 8-byte kernel parameters from which an instruction computes its address, by their offset
+ * among the parameters. Otherwise only numbers that are no addresses take part. */
 struct address_origins {
     size_t count;
     uint32_t from[8];

@@ -108,7 +108,7 @@ void run_move(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* Packs several small registers into one, and the reverse. `bytes`: those of a small one. */
+/* Packs several small registers of `bytes` bytes each into one. */
 HOT void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     if (i->wide && i->count == 2) {

@@ -1,20 +1,19 @@
-/* Runs blocks of a launch on several cores, so that nobody can tell from what the launch does.
+/* Runs blocks of a launch on several cores, with the same result as on one core.
  *
- * The blocks that follow are divided into ranges. Threads take one range after the other, and each
- * runs its blocks in order, with windows of its own. When all are done, the windows are compared.
- * If no thread has read or written a byte that another one wrote, each block has found what it
- * would have found on one core; the windows are added to the launch's, as if its blocks had touched
- * them in their order. If one has, or a block has come to anything that is said to the user (a
- * fault, a race, a read of what nobody wrote) or may wait for others, then memory becomes again
- * what it was, and the launch goes on on one core. So what is reported is always found on one core.
+ * The remaining blocks are divided into ranges. Each thread takes one range after the other and
+ * runs its blocks in order, with windows of its own. At the end the windows are compared. If no
+ * thread has touched a byte that another one wrote, each block has found what it would have found
+ * on one core, and the windows are added to the launch's. Otherwise, or if a block may wait for
+ * others or has done anything that the user is told (a fault, a race, a read of bytes without a
+ * value), memory is restored and the launch continues on one core. So all reports are found on one
+ * core.
  *
- * What else may depend on an order keeps a kernel on one core from the beginning (is_independent).
- * Of atomic operations only those may run that come to the same result in any order.
+ * A kernel that may depend on an order in another way always stays on one core (is_independent). It
+ * may have only atomic operations whose result does not depend on their order. These change memory
+ * when all threads are done.
  *
- * What a block finds in registers, local memory, and shared memory that it has not written is from
- * the block before it. A range begins without that, on one core too.
- *
- * Atomic operations change memory when all threads are done.
+ * In registers, local memory, and shared memory that it has not written, a block finds what the
+ * previous block left. A range begins without such values, also on one core.
  *
  * Invariant: the ranges that have been taken are the first ones, and no other block has run. */
 #include <string.h>
@@ -27,13 +26,13 @@
 #include "ptx/warp.h"
 
 #define RANGES_MAX 256
-/* A range has at least this many instructions for each warp, so that its start does not matter. */
+/* A range has at least this many instructions for each warp, so that starting it costs little. */
 #define RANGE_WORK 15000
 /* Work of this many instructions, of all warps together, is worth one more thread. */
 #define PART_WORK 100000
 /* About the most bytes of overwritten memory that are kept. */
 #define SAVED_MAX (256 * MiB)
-/* Marks a piece that another part is about to keep. */
+/* Marks a piece that another part is about to save. */
 #define BUSY ((char *)1)
 
 /* Room for pieces of memory, in one allocation. `next` links the free slabs. */
@@ -94,8 +93,8 @@ static struct slab *free_slabs;
 
 /* ---- kernels whose blocks may run on several cores ---- */
 
-/* Returns whether an instruction has the same effect on memory in whatever order threads run it,
- * also next to `before`, which is another such instruction or NULL. */
+/* Returns whether an instruction has the same effect on memory in any order of threads, also mixed
+ * with `before`, which is another such instruction or NULL. */
 static bool commutes(const struct instruction *i, const struct instruction *before)
 {
     const bool is_of_this_kind = i->option == ATOMIC_ADD || i->option == ATOMIC_MIN
@@ -197,7 +196,7 @@ static size_t piece_bytes(const struct window *win, size_t n)
     return left < CORES_PIECE ? left : CORES_PIECE;
 }
 
-/* Keeps a piece as it is before a part writes to it, or waits until another part has done so. */
+/* Saves a piece before a part writes to it, or waits until another part has done so. */
 static void save_piece(struct launch *part, struct window *win, size_t n)
 {
     struct cores *c = part->cores;
@@ -407,7 +406,7 @@ static void begin_part(struct cores *c, unsigned n)
     p->launch.windows = NULL;
     p->launch.window_count = 0;
     p->launch.last = NULL;
-    /* Only one part says that the launch takes long. */
+    /* Only one part may say that the launch takes long. */
     p->launch.said_long |= n > 0;
 }
 
@@ -491,8 +490,8 @@ static bool are_independent(const struct cores *c)
     return true;
 }
 
-/* Finds out whether one core would still compare the blocks with each other, as the parts have
- * done. Returns false if the parts have not compared enough of them. */
+/* Finds out whether one core would still compare all these blocks, as the parts have done. Returns
+ * false if the parts have not compared enough of them. */
 static bool compare_on(const struct cores *c, uint64_t end, bool *compares)
 {
     int64_t excess = between_excess(c->launch);

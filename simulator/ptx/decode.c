@@ -31,7 +31,7 @@ void decode_refuse(struct decoder *d, const char *why)
     d->kernel->refusal = text;
 }
 
-/* The reason is in no statement. */
+/* Refuses the kernel for a reason that is in no statement. */
 static void refuse_whole(struct kernel_code *k, const char *why)
 {
     if (!k->refusal)
@@ -148,8 +148,8 @@ static const char special_names[] =
     "%nctaid.z %laneid %warpid %nwarpid %smid %nsmid %lanemask_eq %lanemask_le %lanemask_lt "
     "%lanemask_ge %lanemask_gt %dynamic_smem_size %total_smem_size %gridid %envreg1 %envreg2";
 
-/* Of a launch without clusters, where each block is a cluster of its own (documented; assumed: such
- * clusters are numbered as the blocks are): the register that says the same, or a constant. */
+/* Without clusters, each block is a cluster of its own (documented; assumed: numbered like the
+ * blocks). So each name means another register or a constant. */
 static const struct {
     const char *name, *same;
     uint32_t value;
@@ -256,7 +256,7 @@ static uint32_t constant_predicate(struct decoder *d, bool value)
     return at;
 }
 
-/* An instruction of four bytes rounds a decimal number to them. */
+/* An instruction of four bytes rounds a decimal number to a float. */
 static uint32_t number_value(struct decoder *d, const struct operand *o, uint32_t bytes)
 {
     uint64_t bits = (uint64_t)o->number;
@@ -348,7 +348,7 @@ static int64_t read_term(struct decoder *d)
     return value;
 }
 
-/* Returns the value of what begins with `left` and continues with operators that bind at least as
+/* Returns the value that begins with `left` and continues with operators that bind at least as
  * tightly as `least`. */
 static int64_t read_rest(struct decoder *d, int64_t left, unsigned least)
 {
@@ -563,7 +563,7 @@ static void add_label(struct decoder *d, struct word name, size_t index, unsigne
         (struct label){.name = name, .index = (uint32_t)index, .scope = scope};
 }
 
-/* When a scope ends, its labels are known only to the instructions in it. */
+/* Resolves the references to the labels of a scope that ends: outside of it they are unknown. */
 static void resolve_labels(struct decoder *d)
 {
     size_t kept = 0;
@@ -615,8 +615,8 @@ static bool is_toolkit(const struct decoder *d, uint32_t file)
 }
 
 /* .loc FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN: for code inlined from the
- * toolkit's headers, uses the line of the program. If that code was inlined into such code, too,
- * the line before has it. */
+ * toolkit's headers, uses the line of the program. If that line is the toolkit's, too, keeps the
+ * previous one. */
 static void read_line(struct decoder *d)
 {
     const char *end = d->s.word.at + strcspn(d->s.word.at, "\n");
@@ -654,7 +654,7 @@ static void open_scope(struct decoder *d)
     d->variables_at[d->scope] = d->variables.count;
 }
 
-/* Names that the scope has declared mean again what they meant before it. */
+/* Names that the scope has declared regain their earlier meaning. */
 static void close_scope(struct decoder *d)
 {
     d->register_count = d->registers_at[d->scope];
@@ -810,7 +810,7 @@ static void place_dynamic(struct kernel_code *k, struct code *code)
             code->constants[n].value += begin;
 }
 
-/* Gives the instructions of the function their numbers, after those of the one before. */
+/* Numbers the function's instructions, after those of the previous function. */
 static void number_code(struct kernel_code *k, size_t n)
 {
     const struct code *before = n ? k->functions[n - 1] : k->entry;
@@ -855,13 +855,13 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
         place_dynamic(k, k->functions[n]);
         number_code(k, n);
     }
-    /* The launch has begun with the size that was known then. */
+    /* The launch began with the size that was known before this function was read. */
     if (k->static_shared_bytes > shared)
         refuse_whole(k, "shared memory of a function that is called by its address");
     return k->refusal ? NULL : k->functions[known];
 }
 
-/* Where the operation of this name is in the table, or a free place for it. */
+/* Returns the table's entry for this name, or a free one. */
 static const struct operation **operation_at(const char *name)
 {
     static const struct operation *table[2048];

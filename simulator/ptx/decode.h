@@ -89,19 +89,19 @@ struct decoder {
     /* A hash table by name (ptx/decode_filled.c). */
     struct written *written;
     size_t written_count, written_capacity;
-    /* For each 4 bytes that a register has: how statements use it; and the last run in which it was
-     * written, always: the number of those that have begun. */
+    /* For each 4 bytes of a register: how statements use it, and the last run (ptx/decode_uses.c)
+     * that is sure to write it, counted from 1. */
     struct use {
         uint8_t how;
         uint32_t run;
-        /* Not only as a sequence (ptx/sequences.c). */
+        /* Something other than a sequence reads it (ptx/sequences.c). */
         bool is_read;
     } * uses;
     size_t use_count;
     uint32_t run;
     /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
-    /* And how many registers and variables were declared: what a scope declares ends with it. */
+    /* For each open scope: how many registers and variables were declared before it. */
     size_t registers_at[64], variables_at[64];
     unsigned scope;
     /* Of the current statement. */
@@ -137,15 +137,15 @@ struct code *decode_function(struct decoder *d, struct function *f, size_t *inde
 
 /* Counts, before reading, how often each register is a result. */
 void decode_count_written(struct decoder *d);
-/* Returns whether only this statement has the operand, a register of this many bytes, as its
- * result, and has it always, because it has no guard. */
+/* Returns whether the operand, a register of this many bytes, is the result of this statement
+ * alone, which has no guard. */
 bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t bytes);
 /* If a copy of the register at `from` can be a register that is filled before the function begins,
  * makes it one, without an instruction. Returns whether it did. */
 bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes);
 
-/* Notes how the statement uses each register; and, when all statements are read, what becomes of
- * the values of each load (ptx/decode_uses.c). */
+/* Notes how the statement uses each register. After the last statement, decode_set_loads notes what
+ * becomes of loaded values (ptx/decode_uses.c). */
 void decode_note_uses(struct decoder *d);
 /* Notes in which runs the statement, whose instructions begin at `before`, reads and writes
  * registers. */
@@ -157,8 +157,8 @@ void decode_set_loads(struct decoder *d);
 /* Returns what is known of the register at this offset. */
 struct use *decode_use_of(struct decoder *d, uint32_t offset);
 
-/* If the statement, whose instructions begin at `before`, computes a sequence, or touches memory at
- * one, notes that; and at the end takes out what is needed as a sequence only (ptx/sequences.c). */
+/* Notes whether the statement, whose instructions begin at `before`, computes a sequence or has one
+ * as its address. decode_take_apart removes, at the end, what only computes sequences. */
 void decode_note_sequence(struct decoder *d, size_t before);
 void decode_take_apart(struct decoder *d);
 

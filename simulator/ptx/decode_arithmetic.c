@@ -129,7 +129,7 @@ static void decode_operation(struct decoder *d)
         append(d, &m, (struct word){"rz", 2});
         m.rounding = 0;
     } else if (word_is(d->statement.parts[0], "slct")) {
-        /* The type of what is chosen matters by its size alone; .ftz is for what chooses. */
+        /* Only the size of the chosen type matters; .ftz applies to the operand that chooses. */
         m.types[0] = type_bytes(type) == 8 ? (struct word){"b64", 3} : (struct word){"b32", 3};
         if (m.flush)
             append(d, &m, (struct word){"ftz", 3});
@@ -155,8 +155,8 @@ static void decode_operation(struct decoder *d)
 
 /* ---- comparisons ---- */
 
-/* set.lt.u32.f32 d, a, b: all bits or, with the type of a float, 1, if the comparison whose result
- * is in `predicate` is true. */
+/* set.lt.u32.f32 d, a, b: where `predicate`, the result of the comparison, is true, sets all bits
+ * or, for a float type, 1. */
 static void decode_choice_by(struct decoder *d, struct word type, uint32_t predicate)
 {
     const uint32_t yes = word_is(type, "f32")  ? 0x3F800000
@@ -304,9 +304,8 @@ static uint8_t number_type(struct word w)
     return (uint8_t)(word_among(w, "u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64") - 1);
 }
 
-/* Documented: .ftz applies to f32 values before and after the conversion, even to an integer, and
- * rounds such a number to no integer but 0. Measured (kernels-instructions.txt): it does not apply
- * before a conversion to f16. */
+/* Documented: .ftz flushes f32 values before and after a conversion, and before one to an integer,
+ * so that a denormal becomes 0. Measured (kernels-instructions.txt): not before one to f16. */
 static uint32_t flush_source(struct decoder *d, uint32_t a)
 {
     static const struct modifiers flush = {.types = {{"f32", 3}}, .flush = true};

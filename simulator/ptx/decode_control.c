@@ -133,11 +133,11 @@ static void decode_call(struct decoder *d)
 
 /* ---- barriers ---- */
 
-/* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: whether b is given; option: for
- * bar.red; space: it does not wait; wide: a warp comes to it as one.
+/* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. `count`: b is given; `option`: for
+ * bar.red; `space`: it does not wait; `wide`: the warp arrives as one.
  *
- * Each block is a cluster of its own, so barrier.cluster.wait is a barrier of the block. The thread
- * arrives when it waits (assumed: between the two it waits for no one). */
+ * Each block is a cluster of its own, so barrier.cluster.wait is a barrier of the block. Threads
+ * arrive there, not at barrier.cluster.arrive (assumed: they wait for nothing in between). */
 static void decode_barrier(struct decoder *d)
 {
     struct statement *st = &d->statement;

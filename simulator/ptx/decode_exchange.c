@@ -2,7 +2,6 @@
  * is a mask of the threads that take part, in the register `target` if `wide` is set. */
 #include "ptx/decode.h"
 
-/* `mask` is NULL if there is none. */
 static void add_together(struct decoder *d, instruction_run *run, const struct operand *mask,
                          struct instruction parts)
 {

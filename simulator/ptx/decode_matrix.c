@@ -139,7 +139,7 @@ static bool decode_transfer(struct decoder *d, bool stores)
     unsigned dense = step.d.by_column ? step.d.rows : step.d.columns;
     i.r[1] = st->operand_count > 2 ? decode_value(d, &st->operands[2], 4)
                                    : decode_constant(d, dense, 4, NULL);
-    /* An element is the smallest piece of shared memory that the kernel touches. */
+    /* The instruction touches shared memory in pieces of one element. */
     unsigned *least = &d->kernel->least_shared;
     static const uint8_t bytes[] = {2, 2, 4, 4, 8, 1, 1, 4};
     if (x.space != SPACE_GLOBAL && (!*least || bytes[step.d.element] < *least))
@@ -166,7 +166,7 @@ static bool decode_multiply(struct decoder *d)
         || !read_fragment(d, &o[2], 'b', &x, b, x.by_column[1], &step.b)
         || !read_fragment(d, &o[3], 'c', &x, x.elements[halves ? 1 : 3], false, &step.c))
         return false;
-    /* Saturating floats would only replace infinities. It is not simulated. */
+    /* Saturating floats, which would only replace infinities, are not simulated. */
     if (step.saturates && step.d.element != ELEMENT_S32)
         return false;
     add_step(d, run_matrix_multiply, &step, &(struct instruction){.count = 0});

@@ -72,7 +72,7 @@ static bool is_kernel_parameter(const struct decoder *d, const struct operand *o
         && !variables_find(&d->variables, o->parts->word);
 }
 
-/* Parameters of calls are in the frame, but a kernel's that are addressed by a register are not. */
+/* A call's parameters are in the frame. A kernel's are not if a register has their address. */
 static void set_parameter_space(const struct decoder *d, struct instruction *i,
                                 const struct operand *o)
 {
@@ -107,7 +107,7 @@ static void note_least(unsigned *least, unsigned bytes)
         *least = bytes;
 }
 
-/* Adds the instruction with the collected parts, after others that its operands added. */
+/* Adds the instruction with the collected parts, after those that its operands added. */
 static void finish(struct decoder *d, instruction_run *run, const struct instruction *parts)
 {
     struct instruction *i = decode_add_made(d, run, INSTRUCTION_PLAIN, parts);
@@ -240,7 +240,7 @@ static void decode_isspacep(struct decoder *d)
     finish(d, run_isspacep, &i);
 }
 
-/* mbarrier.OPERATION state, [address], number; of some, the result or the number is not there. */
+/* mbarrier.OPERATION state, [address], number; some have no result or no number. */
 static void decode_mbarrier(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -259,7 +259,7 @@ static void decode_mbarrier(struct decoder *d)
     const bool tests = i.option == MBARRIER_TEST;
     if (tests && has_part(st, "parity"))
         i.option = MBARRIER_TEST_PARITY;
-    /* Of clusters, and an arrival of one that drops out and expects. */
+    /* Not simulated: clusters, and arrive_drop.expect_tx. */
     if (i.option == 255 || has_part(st, "cluster shared::cluster")
         || (has_part(st, "expect_tx") && i.option == MBARRIER_ARRIVE_DROP)) {
         decode_refuse(d, "a barrier that is not simulated");
@@ -289,8 +289,8 @@ static void decode_mbarrier_pending(struct decoder *d)
     finish(d, run_mbarrier_pending, &i);
 }
 
-/* cp.async.mbarrier.arrive [address]: the copies are done. Documented: without .noinc it has first
- * added the arrival that it then takes. */
+/* cp.async.mbarrier.arrive [address]: arrives when the thread's copies are done. Documented:
+ * without .noinc it first adds the arrival that it then takes. */
 static void decode_copy_arrival(struct decoder *d)
 {
     struct instruction i = {.option = MBARRIER_ARRIVE, .bytes = 8, .space = SPACE_GENERIC};
@@ -383,7 +383,7 @@ bool decode_memory(struct decoder *d)
             all[n].decode(d);
             return true;
         }
-    /* What has no visible effect here, because all memory has one order. */
+    /* These have no visible effect here, because all memory has one order. */
     if (!word_among(d->statement.parts[0], "membar fence prefetch prefetchu discard applypriority "
                                            "nanosleep pmevent brkpt griddepcontrol setmaxnreg"))
         return false;

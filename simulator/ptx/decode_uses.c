@@ -48,7 +48,7 @@ void decode_note_uses(struct decoder *d)
     const bool selects = word_is(st->parts[0], "selp");
     /* A store to a thread's own memory or to a call's arguments does not count as a copy. */
     const bool copies = stores && !has_part(st, "local param param::func");
-    /* Copies of single bytes to a thread's own memory: code without -O copies structures so. */
+    /* Unoptimized code copies structures by single bytes through a thread's own memory. */
     const bool spills = stores && has_part(st, "local") && has_part(st, "u8");
     const bool has_result = !stores && !word_is(st->parts[0], "red");
     for (size_t n = 0; n < st->operand_count; n++) {
@@ -104,7 +104,7 @@ void decode_note_runs(struct decoder *d, size_t before)
     d->run += !is_plain;
 }
 
-/* Only results of simple operations, because other operations look at which threads take part. */
+/* Lets only simple operations spread, because others look at which threads take part. */
 static void set_spreads(struct decoder *d)
 {
     struct code *c = d->code;

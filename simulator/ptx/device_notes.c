@@ -1,44 +1,42 @@
 /* Notes of device memory: for each granule, as large as the kernel's smallest access, who wrote it
- * last and who has read it since. Granules are in lines of 32, which are found by their address.
+ * last and who has read it since. Lines of 32 granules are in a hash table.
  *
- * Invariant: lines of the present epoch are this launch's, and behind a line's place by its address
- * there are only lines of that epoch up to the line itself. Of the threads that have read a granule
- * since the last write, of those that nothing orders with each other, `first` has one, and `last`
- * another, if there are two. */
+ * Invariants: Lines of the present epoch are this launch's. Between a line's hash position and the
+ * line there are only lines of that epoch. Of the mutually unordered threads that have read a
+ * granule since the last write, `first` has one, and `last` another, if there are two. */
 #include "ptx/device_notes.h"
 
 #include <string.h>
 
 #include "os/os.h"
 
-/* What is noted of more memory than so many lines is lost: of a cooperative launch with accesses of
- * 4 bytes, of more than 4 MiB. */
+/* At 4 bytes for each access, the lines cover 4 MiB. Notes of more memory are lost. */
 #define LINES     ((size_t)1 << 15)
 #define LINE      32
 #define TRIES_MAX 8
-/* The accesses that a program may note in any case, and of a launch: one for so many instructions
- * of warps, and so many more. */
+/* The number of accesses that a program may note: at first, and in addition for so many
+ * instructions of warps, and for each launch. */
 #define NOTED_FREE      500000
 #define NOTED_PER_CLOCK 32
 #define NOTED_OF_LAUNCH 8
 
 enum { AGREED = 1, ATOMIC = 2, NUMBER_SHIFT = 2 };
 
-/* Time 0: there is none. `what`: the number of the instruction in the kernel, whether several
- * threads wrote the same, and whether it is atomic. */
+/* Time 0: no access. `what`: the number of the instruction in the kernel, whether several threads
+ * wrote the same, and whether it is atomic. */
 struct record {
     uint32_t time, who, phase, what;
 };
 
-/* `orders`: a bit for each granule by which threads may order others. */
+/* `orders`: a bit for each granule that threads use to synchronize. */
 struct line {
     uint64_t key;
     uint32_t epoch, orders;
     struct record written[LINE], first[LINE], last[LINE];
 };
 
-/* When a block last passed a barrier, released, and acquired; and how often it has come to the
- * grid's barrier. The same of its warps and threads. */
+/* When a block last passed a barrier, released, and acquired; how often it has come to the grid's
+ * barrier; and the same for its warps and threads. */
 struct order {
     uint32_t barrier, released, acquired, phase;
     uint32_t warp_released[32];
@@ -175,7 +173,7 @@ static void found_race(const struct access *a, unsigned l, uint64_t address,
 
 /* ---- accesses ---- */
 
-/* Returns the line with these granules, or NULL. Neighbors in memory are mostly neighbors here. */
+/* Returns the line with these granules, or NULL. Neighbors in memory are usually neighbors here. */
 static struct line *line_of(uint64_t key)
 {
     size_t at = key + key / LINES * 7919;
@@ -192,7 +190,7 @@ static struct line *line_of(uint64_t key)
     return NULL;
 }
 
-/* Does thread l store what is there already, or what thread `other` of the warp stores? */
+/* Does thread l store what is already there, or what thread `other` of the warp stores? */
 static bool changes_nothing(const struct warp *w, const struct instruction *i, unsigned l,
                             const char *there, const unsigned *other)
 {
@@ -203,7 +201,7 @@ static bool changes_nothing(const struct warp *w, const struct instruction *i, u
     return i->run == run_store;
 }
 
-/* Did one instruction of a warp do both? Documented: one of its writes stays. */
+/* Are both by one instruction of a warp? Documented: one of its writes stays. */
 static bool is_one(const struct record *a, const struct record *b)
 {
     return a->time == b->time && a->who / WARP_SIZE == b->who / WARP_SIZE
@@ -237,7 +235,7 @@ static INLINE void note_write(const struct access *a, unsigned l, uint64_t addre
         found_race(a, l, g << notes.granule_shift, earlier, earlier == written);
     if (other != l && is_one(written, &me) && changes_nothing(a->w, a->i, l, there, &other))
         me.what |= AGREED;
-    /* With the atomic operations of other threads, a thread's ordinary write still races. */
+    /* A thread's ordinary write still races with the atomic operations of other threads. */
     if (a->kind == ACCESS_WRITE || written->who != me.who || written->what & ATOMIC)
         *written = me;
 }

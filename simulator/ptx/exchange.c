@@ -118,7 +118,7 @@ void run_reduce(struct warp *w, const struct instruction *i, uint32_t lanes)
     EACH_LANE(lanes, d[l] = result;)
 }
 
-/* bar.warp.sync: it is done when the threads have come together. */
+/* bar.warp.sync: nothing is left to do once the threads have come together. */
 void run_together(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     (void)w, (void)i, (void)lanes;

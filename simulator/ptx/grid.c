@@ -153,7 +153,7 @@ static void make_warp(struct block *b, unsigned n)
     w->local = w->local_bytes ? os_allocate(w->local_bytes * WARP_SIZE) : NULL;
 }
 
-/* From this instruction on. */
+/* Begins the warp at this instruction. */
 static void begin_warp(struct warp *w, uint32_t pc)
 {
     const unsigned threads = w->launch->threads_of_block - w->index * WARP_SIZE;
@@ -273,7 +273,7 @@ static void check_time(struct launch *launch, const struct block *b)
     }
 }
 
-/* The turns of a block that only waits at its own barriers do not count. */
+/* Returns whether this turn counts: one that ended early at the block's own barriers does not. */
 static bool counts(const struct launch *launch)
 {
     return launch->used_up || launch->random || launch->shape->cooperative;
@@ -303,8 +303,8 @@ bool block_run(struct block *b, unsigned turns)
     return !b->alive || b->launch->fault->kind;
 }
 
-/* Ends the launch if all blocks only wait. `since` has the time and the instruction count of the
- * last change. */
+/* Ends the launch if all blocks only wait. `since` has the clock and `changes` of the last
+ * change. */
 static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
 {
     if (launch->changes != since[1]) {

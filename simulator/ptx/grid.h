@@ -99,7 +99,7 @@ struct window {
      * compared with the sets above, which are other blocks', and added to them. */
     struct touched of_block[3];
     bool by_block;
-    /* The same memory's window before the kernel's last launch of another one, or NULL. */
+    /* The window of the same memory from before the kernel last launched another one, or NULL. */
     const struct window *before;
     /* The bytes that have a value when the launch begins, a bit for each, in pieces of
      * 1 << PIECE_SHIFT words, or NULL if all bytes have one. And those bytes of `written` to which

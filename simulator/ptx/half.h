@@ -23,8 +23,8 @@ static inline uint32_t bits_of_float(float f)
     return bits;
 }
 
-/* This and half_of_float are written without a choice of ways, so that several are computed at
- * once. The exponent of a half is moved to a float's place and becomes right by a product. */
+/* Like half_of_float, this has no branches, so that the compiler can compute several at once. The
+ * half's exponent is moved to a float's place and corrected by a multiplication. */
 static inline float half_value(uint32_t h)
 {
     const uint32_t small = bits_of_float(float_of_bits((h & 0x7FFF) << 13) * 0x1p112f);
@@ -32,7 +32,7 @@ static inline float half_value(uint32_t h)
     return float_of_bits(small | endless | (h & 0x8000) << 16);
 }
 
-/* Rounded to nearest. Below 2 to the -14, the last digit is that of a float near 0.5. */
+/* Rounds to nearest. Below 2 to the -14, adding 0.5 makes the float's last digit the half's. */
 static inline uint16_t half_of_float(float x)
 {
     const uint32_t bits = bits_of_float(x), size = bits & 0x7FFFFFFF;
@@ -67,7 +67,7 @@ static HOT __attribute__((noinline, unused)) uint16_t narrowed(double x, int dig
                            : rint(scaled);
     unsigned exact = (unsigned)(last - least) << (digits - 1);
     unsigned bits = last - least > 254 ? infinity : exact + (unsigned)fabs(scaled);
-    /* When infinity is rounded away from, the greatest number is left. */
+    /* Rounding away from infinity leaves the greatest number. */
     bool toward_zero = rounding == 1 || rounding == (sign ? 3u : 2u);
     return (uint16_t)(sign | (bits < infinity ? bits : infinity - toward_zero));
 }
@@ -105,8 +105,8 @@ static inline uint16_t bfloat_tanh(uint32_t x) { return bfloat_of(tanh(bfloat_va
 ODD_SUM(float, uint32_t)
 ODD_SUM(double, uint64_t)
 
-/* Defines an operation for one half of a register and for both. A float has enough digits for sums
- * and products of two halves, but not its exponents for those of two bfloats. */
+/* Defines an operation for one half of a register and for both. A float is exact enough for sums
+ * and products of two halves, but not of two bfloats, whose exponents vary more. */
 #define HALF_BINARY(kind, type, of, name, expression)                \
     static inline uint16_t kind##_##name(uint32_t a, uint32_t b)     \
     {                                                                \
@@ -150,8 +150,7 @@ ODD_SUM(double, uint64_t)
 HALF_OPERATIONS(half, float, half_of_float)
 HALF_OPERATIONS(bfloat, double, bfloat_of)
 
-/* One or two numbers, of which 0 takes the place of those below. A NaN of an operation has no sign.
- */
+/* Replaces negative ones of one or two halves by 0. A NaN that an operation returns has no sign. */
 static inline uint32_t half_relu(uint32_t x) { return x & ~((x >> 15 & 0x10001) * 0xFFFF); }
 /* One or two halves, limited to 0 and 1. */
 static inline uint16_t half_sat_1(uint32_t x)

@@ -1,6 +1,6 @@
 /* Matrices that a warp loads, multiplies, and stores. Documented: products of sixteen bits are
- * exact, and sums have at least the accumulator's precision; their order is not said. Here a sum is
- * computed with doubles and rounded once. */
+ * exact, and sums have at least the accumulator's precision; their order is not specified. Here a
+ * sum is computed with doubles and rounded once. */
 #include "ptx/matrix.h"
 
 #include <math.h>
@@ -27,7 +27,6 @@ static char *register_byte(struct warp *w, const struct fragment *f, unsigned l,
 
 /* ---- loads and stores ---- */
 
-/* Returns the address of element n of the fragment. */
 static uint64_t address_of(const struct fragment *f, uint64_t begin, uint64_t stride, unsigned n,
                            bool by_column)
 {

@@ -5,7 +5,7 @@
  *   [ phase |  bytes expected   |  participants | arrivals that are missing ]
  *
  * A phase ends when no arrival and no bytes are missing (documented); then the next begins with all
- * participants. A thread's state of an arrival is the object before it. */
+ * participants. An arrival returns the object from before it. */
 #include "ptx/shared_notes.h"
 
 #define COUNT_BITS 20
@@ -19,8 +19,8 @@ static uint64_t made(uint64_t phase, uint64_t bytes, uint64_t participants, uint
          | (participants & COUNT_MASK) << COUNT_BITS | (missing & COUNT_MASK);
 }
 
-/* Subtracts these arrivals and bytes, which may end the phase. From the next phase on there are
- * `fewer` participants less. */
+/* Subtracts these arrivals and bytes, which may end the phase. From the next phase on, `fewer`
+ * participants are gone. */
 static uint64_t changed(uint64_t object, uint64_t arrivals, uint64_t bytes, uint64_t fewer)
 {
     uint64_t missing = (object & COUNT_MASK) - arrivals;

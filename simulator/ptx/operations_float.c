@@ -90,13 +90,13 @@ static INLINE uint32_t half_of_byte(uint32_t x, bool is_e5m2)
     return sign | (is_e5m2 ? size << 8 : half_of_float(half_value(size << 7) * 256));
 }
 
-/* 1 for each of two halves that has this magnitude. */
+/* For each of two halves: 1 if it has this magnitude. */
 static INLINE uint32_t one_of_each(uint32_t x, uint32_t magnitude)
 {
     return ((x & 0x7FFF) == magnitude) | (uint32_t)((x >> 16 & 0x7FFF) == magnitude) << 16;
 }
 
-/* Of a NaN these are all false. */
+/* All of these are false for a NaN. */
 #define EQ(x, y)  ((x) == (y))
 #define NE(x, y)  ((x) < (y) || (x) > (y))
 #define LT(x, y)  ((x) < (y))
@@ -113,7 +113,7 @@ static INLINE uint32_t one_of_each(uint32_t x, uint32_t magnitude)
 static INLINE float bfloat_single(uint32_t b) { return float_of_bits(b << 16); }
 
 /* Runs set for two halves: the result has `yes` for each of which the comparison is true. One
- * function serves all comparisons, because each one's own took a second to compile. */
+ * function for all comparisons saves a second of compiling for each of them. */
 static __attribute__((noinline)) HOT void run_two_set(struct warp *w, const struct instruction *i,
                                                       uint32_t lanes, int set, bool is_bfloat,
                                                       uint32_t yes)

@@ -79,7 +79,7 @@ static INLINE uint32_t place_of_one(uint32_t mask, uint32_t at, int32_t n)
     return UINT32_MAX;
 }
 
-/* bmsk: ones, `count` of them from bit `at` on. */
+/* bmsk: `count` ones from bit `at` on. */
 static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
 {
     const uint32_t ones = UINT32_MAX, end = (at & 31) + (count & 31);

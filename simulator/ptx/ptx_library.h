@@ -1,6 +1,6 @@
-/* What the simulated device and the library of this room, libptx.so, have of each other. The file
- * run/kernel_library.c loads the library for a program that registers or loads a kernel. A program
- * without kernels of nvcc runs without it, and the first lesson is compiled without it. */
+/* The functions that the simulated device and this room's library, libptx.so, give each other. The
+ * file run/kernel_library.c loads the library for a program that registers or loads a kernel. A
+ * program without kernels of nvcc runs without it, and the first lesson is compiled without it. */
 #ifndef SIM_PTX_PTX_LIBRARY_H
 #define SIM_PTX_PTX_LIBRARY_H
 

@@ -1,20 +1,19 @@
 /* Registers whose values are a sequence: begin + step * t in thread t of a block. Most addresses
- * are: a parameter, plus the size of an element times the number of the thread in the grid. They
- * depend on nothing that a thread has done, so they are computed for all threads of a block at once
- * when it begins, and a load that knows its addresses as a sequence need not look at them.
+ * are: a parameter, plus an element's size times the thread's number in the grid. Because they
+ * depend on nothing that a thread does, they are computed for all threads when a block begins, and
+ * a load whose addresses are a sequence need not look at each.
  *
- * That is so only if the block has one dimension, and if nothing overflows where 32 bits become 64.
- * Otherwise, or if other instructions read it, such a register is computed when the block begins,
- * because a register with one value may be computed at any time.
+ * This holds only if the block has one dimension and nothing overflows where 32 bits become 64.
+ * Otherwise, or if other instructions read it, such a register is computed when the block begins.
  *
- * Invariant: such a register is the result of only one statement, which has no guard, and so are
- * those from which it is computed. */
+ * Invariant: such a register, like those from which it is computed, is the result of only one
+ * statement, which has no guard. */
 #include <string.h>
 
 #include "os/os.h"
 #include "ptx/decode.h"
 
-/* More than this many may take longer than they save where a thread returns early. */
+/* With more sums, computing them may cost more than they save if threads return early. */
 #define SUMS_MAX 32
 enum { ZERO, ONE, MINUS_ONE, NUMBERS };
 #define NO_SEQUENCE UINT16_MAX
@@ -27,7 +26,7 @@ instruction_run run_add_s32, run_add_u32, run_add_s64, run_add_u64, run_sub_s32,
     run_mul_wide_s32, run_mul_wide_u32, run_mad_wide_s32, run_mad_wide_u32, run_cvt_s64_s32,
     run_cvt_u64_s32, run_cvt_s64_u32, run_cvt_u64_u32;
 
-/* The operands that are x, y, and z; above OPERANDS_MAX one of the numbers. */
+/* The operands that are x, y, and z, or NUMBER(n) for one of the fixed numbers. */
 #define NUMBER(n) (OPERANDS_MAX + (n))
 #define FORM(name, ...)                          \
     {                                            \
@@ -73,7 +72,7 @@ static uint16_t add(struct code *c, struct sequence s)
     return (uint16_t)(c->sequence_count - 1);
 }
 
-/* Is it a sequence in a block of one dimension: %tid, or the same in all threads? */
+/* In a block of one dimension, is it a sequence: %tid, or the same in all threads? */
 static bool is_sequence(unsigned id)
 {
     return id < 12 || id == 14 || id == 15 || id == 16 || id == 22 || id == 23;
@@ -135,7 +134,7 @@ static bool add_sum(struct decoder *d)
     return add(c, s) != NO_SEQUENCE;
 }
 
-/* Returns the operand with the address, if all it has is a sequence; or OPERANDS_MAX. */
+/* Returns the operand with the address if its register is a sequence, or OPERANDS_MAX. */
 static unsigned add_address(struct code *c)
 {
     struct instruction *i = &c->all[c->count - 1];
@@ -175,7 +174,7 @@ void decode_note_sequence(struct decoder *d, size_t before)
     }
     for (size_t n = 0; n < d->statement.operand_count; n++)
         note_read(d, &d->statement.operands[n], address == OPERANDS_MAX);
-    /* And what has no name. */
+    /* Registers that have no name are read, too. */
     for (size_t n = before; n < c->count; n++)
         for (unsigned k = 0; k < OPERANDS_MAX; k++)
             if (k != address)
@@ -184,7 +183,7 @@ void decode_note_sequence(struct decoder *d, size_t before)
 
 /* ---- taking instructions out ---- */
 
-/* Moves these instructions to `apart`, and those that are left together. */
+/* Moves these instructions to `apart`, and closes the gaps that they leave. */
 static void move(struct code *c, const bool *goes)
 {
     uint32_t *moved = os_allocate((c->count + 1) * sizeof *moved), count = 0;

@@ -1,11 +1,10 @@
 /* Notes of a block's shared memory: for each granule, as large as the kernel's smallest access, who
  * wrote it last and who has read it since.
  *
- * A record is the time, the number of the instruction in the kernel, whether it synchronizes by
- * itself, whether several threads wrote the same, whether it is a value that comes from what nobody
- * wrote, and the thread's number in the block. Records from before the block's last barrier mean
- * nothing any more, but for what they say of writing: those from before the block's beginning are
- * another block's.
+ * A record has the time, the instruction's number in the kernel, whether the access synchronizes by
+ * itself, whether several threads wrote the same, whether the value comes from unwritten bytes, and
+ * the thread's number in the block. A record from before the block's last barrier is in no race and
+ * only says who wrote: this block or, before the block's beginning, another one.
  *
  * Invariant: of the threads that have read a granule since the last barrier, `first` has one, and
  * `last` has another, if there are two. */
@@ -23,7 +22,7 @@
 #define AGREED            (1u << 10)
 #define WITHOUT           (1u << 12)
 #define THREAD            (uint64_t)1023
-/* Mostly enough for the reads of a block's warps between two barriers. */
+/* Usually enough for the reads of a block's warps between two barriers. */
 #define LOG_MAX 512
 /* The time is reset long before it wraps around. */
 #define TIME_MAX 0x70000000u
@@ -41,21 +40,21 @@ struct shared_notes {
     /* The number of granules, and the records of each, in the order of the granules. */
     size_t count;
     uint64_t *written, *first, *last;
-    /* How many granules have no value, or one that comes from what nobody wrote. */
+    /* The number of granules without a value, or with one that comes from unwritten bytes. */
     size_t blank;
-    /* When the block last wrote a granule; when it last did so by other than an atomic operation;
-     * and when a read was last entered in a record. */
+    /* When the block last wrote a granule, when it last did so non-atomically, and when a read was
+     * last entered in a record. */
     uint32_t changed, wrote, entered;
-    /* Reads since the last barrier that are in no granule's record yet: only a write needs that. */
+    /* Reads since the last barrier that only the next write will enter in records. */
     unsigned logged;
     struct logged {
         /* The record of the warp's first thread, and the threads that read. */
         uint64_t me;
         uint32_t lanes;
-        /* Each reads so many granules. */
+        /* The number of granules that each thread reads. */
         uint32_t size;
-        /* If there are rows (struct addresses): how many threads each has, from which on, and how
-         * far apart they read; `granules` has the first of each row. Otherwise it has the first of
+        /* The rows (struct addresses), if any: how many threads each has, from which on, and how
+         * far apart they read. `granules` has the first granule of each row or, without rows, of
          * each thread. */
         uint32_t rows, count, first, by;
         uint32_t granules[WARP_SIZE];
@@ -64,8 +63,8 @@ struct shared_notes {
     uint32_t acquired[1024], synced[1024], groups[1024];
     /* Of each warp. `together`: when all its threads last synchronized with each other. */
     uint32_t released[32], together[32];
-    /* The copies for which their threads have not waited, of each warp; how many there are; and
-     * whether one of them is to a granule (NULL: there was none yet). */
+    /* Each warp's copies for which its threads have not waited; the number of all of them; and for
+     * each granule, whether one of them is to it (NULL: there was none yet). */
     struct flights {
         struct flight *all;
         size_t count, room;
@@ -183,9 +182,8 @@ static bool is_ordered(const struct shared_notes *n, uint64_t earlier, unsigned 
     return n->released[other / WARP_SIZE] > time && n->acquired[thread] > time;
 }
 
-/* What the records of a warp's threads are compared with: the first one that is not from before the
- * last barrier, and that is not from before all its threads have synchronized since then; 0: they
- * have not. */
+/* Bounds for a warp's records. Those below `barrier` are from before the last barrier, and those
+ * below `together`, unless it is 0, from before all threads of the warp last synchronized. */
 struct bounds {
     uint64_t barrier, together;
 };
@@ -198,9 +196,9 @@ static INLINE struct bounds bounds_of(const struct warp *w)
                            together > n->barrier ? (uint64_t)together << TIME_SHIFT : 0};
 }
 
-/* The highest bit: is the record surely from before mine? It is from before the barrier, or from my
- * thread, or from my warp before that synchronized. The highest bit is set of what was below a
- * bound, and of 0 when 1 is subtracted. */
+/* The top bit says that the record surely precedes mine: it is from before the barrier, from my
+ * thread, or from my warp before it synchronized. A difference has that bit if the record was below
+ * the bound; subtracting 1 sets it for 0. */
 static INLINE uint64_t is_settled(uint64_t record, uint64_t mine, const struct bounds *b)
 {
     const uint64_t other = (record ^ mine) & THREAD;
@@ -375,8 +373,8 @@ static void found_unwritten(struct warp *w, const struct instruction *i, unsigne
 
 /* ---- accesses ---- */
 
-/* Returns whether this access is to be noted. If a loaded value is at most selected, the compiler
- * may have added the load, so it does not count. */
+/* Returns whether this access needs no notes: the compiler may have added a load whose value is at
+ * most selected. */
 static bool is_load_alone(const struct instruction *i)
 {
     return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
@@ -416,7 +414,7 @@ static void note_write(struct warp *w, const struct instruction *i, unsigned l, 
     struct shared_notes *n = w->block->notes;
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
     const uint64_t written = n->written[g], first = n->first[g], last = n->last[g];
-    /* All threads of the warp but this one. */
+    /* Leaves out the thread's number in its warp. */
     const uint64_t same = ~(uint64_t)(WARP_SIZE - 1 + AGREED + WITHOUT);
     uint64_t earlier = 0;
     if (written >= limit && (written & same) == (me & same)) {
@@ -461,7 +459,7 @@ static void note_read(struct warp *w, const struct instruction *i, unsigned l, s
 
 /* ---- many at once ---- */
 
-/* Of a log's entry with rows: the first granule of each thread. */
+/* Sets the first granule of each thread from the rows of a log entry. */
 static INLINE void spread_rows(const struct logged *r, uint32_t *granules)
 {
     if (r->lanes != ALL_LANES)
@@ -475,7 +473,7 @@ static INLINE void spread_rows(const struct logged *r, uint32_t *granules)
         }
 }
 
-/* Enters that threads have read one granule each, one next to the other's. */
+/* Enters reads of one granule each by threads whose granules are neighbors. */
 static INLINE void enter_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count,
                              uint64_t limit)
 {
@@ -490,8 +488,8 @@ static INLINE void enter_row(struct shared_notes *n, size_t g, uint64_t me, unsi
     }
 }
 
-/* Enters reads of the k-th granule of each thread. Of neighbors that read the same, two are enough;
- * of the threads that read something at one time, too. */
+/* Enters reads of the k-th granule of each thread. If several neighboring threads read the same
+ * one, two of them are enough. */
 static INLINE void enter_each(struct shared_notes *n, const struct logged *r,
                               const uint32_t *granules, uint32_t k, uint64_t limit)
 {
@@ -529,7 +527,7 @@ static HOT void enter_reads(struct shared_notes *n)
     n->logged = 0;
 }
 
-/* Have the threads' granules a value? */
+/* Do the threads' granules have values? */
 static INLINE bool have_values(const struct shared_notes *n, uint32_t lanes,
                                const uint32_t *granules, uint32_t size)
 {
@@ -542,7 +540,7 @@ static INLINE bool have_values(const struct shared_notes *n, uint32_t lanes,
     return !(before >> 63) && !(flags & WITHOUT);
 }
 
-/* Has all been written before the last barrier, and has a value? */
+/* Were all granules written before the last barrier, and do they have values? */
 static INLINE bool were_written(const struct shared_notes *n, uint32_t lanes,
                                 const uint32_t *granules, uint32_t size)
 {
@@ -556,7 +554,7 @@ static INLINE bool were_written(const struct shared_notes *n, uint32_t lanes,
     return !late && !(flags & WITHOUT);
 }
 
-/* Is what was written surely from before? */
+/* Do the last writes of all granules surely precede these reads? */
 static INLINE bool are_settled(const struct shared_notes *n, const struct logged *r,
                                const uint32_t *granules, const struct bounds *b)
 {
@@ -568,7 +566,7 @@ static INLINE bool are_settled(const struct shared_notes *n, const struct logged
     return settled >> 63;
 }
 
-/* Is any of them in flight? */
+/* Is any of the granules the target of a pending copy? */
 static INLINE bool are_in_flight(const struct shared_notes *n, uint32_t lanes,
                                  const uint32_t *granules, uint32_t size)
 {
@@ -578,8 +576,8 @@ static INLINE bool are_in_flight(const struct shared_notes *n, uint32_t lanes,
     return any;
 }
 
-/* Logs reads of granules that have a value and were written before: most are. Returns false, and
- * nothing is logged, if not. */
+/* Logs reads of granules whose values were surely written before, as most are. Otherwise returns
+ * false and logs nothing. */
 static HOT bool log_reads(struct shared_notes *n, const struct logged *r, const struct bounds *b)
 {
     if (n->blank || n->changed >= n->barrier || n->flight_count) {
@@ -598,8 +596,8 @@ static HOT bool log_reads(struct shared_notes *n, const struct logged *r, const 
     return true;
 }
 
-/* The threads write some granules each, which nobody has touched whose access is not surely from
- * before. Returns false, and nothing is noted, if that is not so, or if several write the same. */
+/* Notes writes if all earlier accesses to the granules surely precede them and no two threads write
+ * the same granule. Otherwise returns false and notes nothing. */
 static INLINE bool note_writes(struct shared_notes *n, uint32_t lanes, const uint32_t *granules,
                                uint32_t size, uint64_t me, const struct bounds *b)
 {
@@ -634,7 +632,7 @@ static INLINE bool note_writes(struct shared_notes *n, uint32_t lanes, const uin
     return true;
 }
 
-/* The same for a row of threads that write a granule each, one next to the other's. */
+/* Does the same for threads that write one granule each, next to each other's. */
 static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count,
                             const struct bounds *b)
 {
@@ -656,8 +654,8 @@ static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsig
     return true;
 }
 
-/* Notes atomic operations on granules that have a value, and that since the last barrier nobody has
- * touched but by atomic operations, which are in no race. Returns the threads whose are not. */
+/* Notes atomic operations on granules that have a value and, since the last barrier, were only
+ * touched by atomic operations, which do not race. Returns the threads that are left. */
 static INLINE uint32_t note_atomics(struct shared_notes *n, uint32_t lanes,
                                     const uint32_t *granules, uint64_t me)
 {
@@ -694,7 +692,7 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
         return false;
     if (kind == ACCESS_READ) {
         struct logged *r = &n->log[n->logged];
-        /* Of those that read the same, two are enough. */
+        /* Two of the threads that read the same granule are enough. */
         const unsigned least = rows == 1 && !a->stride && count > 2 ? 2 : rows * count;
         r->me = me;
         r->lanes = (uint32_t)((((uint64_t)1 << least) - 1) << a->first);
@@ -721,8 +719,8 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
     return all;
 }
 
-/* Notes what most accesses are: of bytes that have a value, and in no race. Returns the threads
- * whose are not noted. */
+/* Notes accesses of the usual kind, to bytes that have a value and in no race. Returns the threads
+ * whose accesses are left. */
 static INLINE uint32_t note_usual(struct warp *w, const struct instruction *i, uint32_t lanes,
                                   const uint64_t *at, uint32_t size, enum access_kind kind)
 {

@@ -1,17 +1,17 @@
-/* What the threads of a block have done to its shared memory: finds accesses that nothing orders,
- * and reads of what no thread of the block has written. Needs the lock.
+/* The accesses of a block's threads to its shared memory: finds unordered accesses, and reads of
+ * bytes that no thread of the block has written. Needs the lock.
  *
- * Time goes on at each synchronization. An access comes after another thread's earlier one if since
- * then
+ * Time advances at each synchronization. An access is ordered after another thread's earlier one if
+ * since then
  * - all threads of the block have met at a barrier; or
  * - both are of one warp, and both took part in a synchronization of it (__syncwarp; a shuffle or a
  *   vote counts, too); or
  * - the other thread's warp has released (a fence, an atomic operation, a volatile store, a barrier
  *   for a part of the block), and this thread has acquired (a volatile load, an atomic operation
  *   whose result is used, such a barrier). Which variable they use does not matter.
- * So more counts as order than the documentation promises, because no correct kernel is to be
- * reported. Atomic and volatile accesses are in no race with each other, nor are writes that leave
- * memory as it is, nor the writes of one instruction of a warp (documented: one of them stays). */
+ * So that no correct kernel is reported, this orders more than the documentation promises. Atomic
+ * and volatile accesses do not race with each other, nor do writes that leave memory unchanged, nor
+ * the writes of one instruction of a warp (documented: one of them stays). */
 #ifndef SIM_PTX_SHARED_NOTES_H
 #define SIM_PTX_SHARED_NOTES_H
 

@@ -1,4 +1,4 @@
-/* Barriers, shuffles, and votes to which not all threads come that should.
+/* Barriers, shuffles, and votes that some of the required threads never reach.
  *
  * Documented (CUDA C++ Programming Guide): __syncthreads() is allowed in conditional code only if
  * the condition has the same value in all threads of the block; from compute capability 7.0 on it

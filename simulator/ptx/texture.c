@@ -202,10 +202,10 @@ static HOT bool read_texels(const struct fetch *f, texel_places at, uint32_t lan
 
 /* ---- coordinates ---- */
 
-/* Makes the coordinates those in texels, with no more than an index can hold. Measured
- * (kernels-texture_words.txt): what is no number is 0, as is a denormal number; of 3 to 1920
- * texels, a normalized coordinate has 21 bits for its fraction, and of 16384, the 22 that tell
- * their 256ths apart. Assumed: between, the greater of the two. */
+/* Converts the coordinates to texels, limited to what an index can hold. Measured
+ * (kernels-texture_words.txt): a NaN or a denormal number is 0; for 3 to 1920 texels, a normalized
+ * coordinate has 21 bits for its fraction, and for 16384 texels, the 22 that tell 256ths of a texel
+ * apart. Assumed: in between, the greater of the two. */
 static HOT void count_texels(struct fetch *f, unsigned n, bool is_normalized)
 {
     const double most = 1 << 30;
@@ -245,8 +245,8 @@ static HOT bool fetch_nearest(const struct fetch *f, texels c)
 /* ---- filters ---- */
 
 /* The corners that a filter weighs, in 256ths. Bit n of a corner's index says that it is the
- * further one in dimension n. Those of weight 0 have the value 0, and those that have it in all
- * threads are not used. */
+ * further one in dimension n. A corner of weight 0 has the value 0, and one that has weight 0 in
+ * all threads is not used. */
 struct weighed {
     unsigned count, used;
     int weight[8][WARP_SIZE];
@@ -311,8 +311,8 @@ static INLINE double power_of_2(int exponent)
 enum { NO_EXPONENT = -127 };
 static INLINE int exponent_of(union channel c) { return (int)(c.bits >> 23 & 255) + NO_EXPONENT; }
 
-/* Adds a slice's finite values. Measured (kernels-texture_words.txt): each is cut off three bits
- * after the last one of the greatest in its slice, and denormal floats are 0. */
+/* Adds a slice's finite values. Measured (kernels-texture_words.txt): each is truncated three bits
+ * below the last bit of the greatest one in its slice, and denormal floats are 0. */
 static HOT void add_slice(const struct fetch *f, const struct weighed *w, unsigned first,
                           unsigned n, int digits, double *sum)
 {
@@ -347,7 +347,7 @@ static INLINE float float_of_sum(double sum, bool is_half, bool is_negative)
                                                              : (float)(rounded * power_of_2(unit));
 }
 
-/* Measured (kernels-texture_words.txt): what is no number has these bits. */
+/* Measured (kernels-texture_words.txt): a NaN has these bits. */
 static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsigned n,
                            union channel *c)
 {
@@ -422,7 +422,7 @@ static HOT bool fetch_linear(const struct fetch *f, texels c)
 
 /* Documented (the guide's table of faces): the face, and where a direction meets it. Measured
  * (kernels-texture_words.txt): of equal parts, z goes before y, and y before x; the direction is
- * divided by its greatest part first, and a part that is then no number is 0. */
+ * first divided by its greatest part, and a part that becomes a NaN is 0. */
 static unsigned face_of(double x[3])
 {
     const double m = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
@@ -451,8 +451,8 @@ static unsigned face_of(double x[3])
     return face;
 }
 
-/* Measured (kernels-textures.txt): the index of a layer that there is not gives the last one, and
- * it has no sign. */
+/* Measured (kernels-textures.txt): a layer's index is unsigned, and one that is too large gives the
+ * last layer. */
 static HOT void find_layers(struct fetch *f, uint32_t faces)
 {
     const lane_s32 *r = integers_of(f->w, f->i, 0);
@@ -506,8 +506,8 @@ static HOT void find_places(struct fetch *f)
     f->size[2] = count > 2 ? f->t->depth : 1;
     for (unsigned n = 0; n < count; n++)
         count_texels(f, n, (f->t->is_normalized || is_cube) && !f->i->is_signed);
-    /* Measured (kernels-texture_words.txt): a filter takes a texture of one dimension for one of
-     * two that is read at 0, which is between a texel and the border. */
+    /* Measured (kernels-texture_words.txt): a filter treats a 1D texture as a 2D one that is read
+     * at 0, between a texel and the border. */
     if (g == GEOMETRY_1D && f->t->filters && f->t->mode[1] == ADDRESS_BORDER) {
         memset(f->x[1], 0, sizeof f->x[1]);
         count = 2;
@@ -591,7 +591,7 @@ static int32_t integer_at(const struct access *a, unsigned n)
 /* Where a surface is accessed: an address, or an access that has no effect. */
 enum surface_place { PLACE_INSIDE, PLACE_NOWHERE, PLACE_FAULT };
 
-/* Documented (PTX ISA, suld): x counts bytes, and the others texels; outside, the access traps, is
+/* Documented (PTX ISA, suld): x counts bytes, and the others texels; an access outside traps, is
  * moved to the nearest place, or has no effect. */
 static enum surface_place find_on_surface(const struct access *a, uint64_t *address)
 {

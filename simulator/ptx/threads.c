@@ -1,10 +1,10 @@
 /* The threads of a warp: which run next, branches, calls, and barriers.
  *
- * Threads at the same instruction of the same function are a group and run it together. Of several
- * groups, the one in the innermost call goes first, then the one that is furthest behind: so groups
- * meet again where their ways join. A group that has done much of what threads wait by (SPINS_MAX)
- * may wait for another one: then that goes first for a while (documented: each thread makes
- * progress, also while others of its warp wait for it).
+ * Threads at the same instruction of the same function call are a group and run together. The group
+ * in the innermost call runs first, then the one that is furthest behind, so that groups meet again
+ * where their paths join. A group that spins (SPINS_MAX) may be waiting for another one, which then
+ * runs first for a while (documented: each thread makes progress, even if others of its warp wait
+ * for it).
  *
  * Invariants: each live thread is in one group. groups[0] is the group that runs. No two running
  * groups are at the same instruction of one frame. */
@@ -13,11 +13,10 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 
-/* The number of volatile loads, fences, and atomic operations with a used result. A loop that waits
- * has one of these in each round. */
+/* After this many volatile loads, fences, and atomic operations with a used result, a group may be
+ * in a loop that waits: such a loop has one of them in each round. */
 #define SPINS_MAX 1000
-/* The number of instructions for which a group is preferred that another group may be waiting for.
- */
+/* For this many instructions, a group is preferred that another one may be waiting for. */
 #define PATIENCE     10000
 #define DEPTH_MAX    500
 #define SPREAD_LEAST 6
@@ -135,8 +134,7 @@ static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 
 /* ---- frames ---- */
 
-/* It depends on the block's position in the grid, and not only on its shape. A warp that continues
- * with another block keeps all other values. */
+/* A warp that continues with another block keeps the values of all other special registers. */
 bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
 
 static INLINE void fill_register(char *r, bool wide, uint64_t value)
@@ -165,7 +163,7 @@ uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsign
     case 11: return s->grid.z;
     case 12: return l;
     case 13: return warp;
-    /* Measured (kernels-instructions.txt): what a multiprocessor can run. */
+    /* Measured (kernels-instructions.txt): the warps that a multiprocessor can run. */
     case 14: return 64;
     case 15: return (uint32_t)(b->number % 132);
     case 16: return 132;
@@ -466,7 +464,7 @@ static void run_control(struct warp *w, const struct instruction *i, uint32_t la
     }
 }
 
-/* Of these threads, those that the instruction's guard does not exclude. */
+/* Returns those of the threads that the instruction's guard does not exclude. */
 static INLINE uint32_t active_of(const struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     return i->guard ? lanes & (w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0))
@@ -556,11 +554,11 @@ HOT bool warp_run(struct warp *w, uint64_t budget)
 
 /* ---- all warps of a block ---- */
 
-/* After so many instructions without an access each warp goes on alone: together their registers
- * take more room than a processor's nearest cache has. Nor do kernels with loops gain anything. */
+/* After this many instructions without an access, each warp continues alone, because the registers
+ * of all do not fit into the nearest cache. Kernels with loops gain nothing either. */
 #define ABREAST_MAX 16
 
-/* Is it the same for all threads of the block whether the guard excludes them? */
+/* Does the guard exclude all threads of the block, or none? */
 static bool is_common(const struct block *b, const struct instruction *i)
 {
     const uint32_t active = active_of(b->warps, i, ALL_LANES);
@@ -570,7 +568,7 @@ static bool is_common(const struct block *b, const struct instruction *i)
     return !active || active == ALL_LANES;
 }
 
-/* All warps run an instruction that computes. */
+/* Runs an instruction that computes, in all warps. */
 static INLINE void compute_abreast(struct block *b, const struct instruction *i)
 {
     for (unsigned n = 0; n < b->warp_count; n++) {

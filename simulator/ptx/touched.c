@@ -27,7 +27,7 @@ static size_t unit_count(const struct window *win)
     return (win->end - win->base + UNIT * 64 - 1) / (UNIT * 64);
 }
 
-/* The number of words of `bits` and of `units`, which follow them. */
+/* The number of bytes of `bits` and of `units`, which follow them. */
 static size_t bits_bytes(const struct window *win)
 {
     return (unit_count(win) * UNIT + (unit_count(win) + 63) / 64) * sizeof(uint64_t);

@@ -1,5 +1,5 @@
 /* Bytes without a value: finds where a kernel reads bytes that no one has written, and where it
- * copies such bytes to. Only memory that is not completely written is looked at. */
+ * copies such bytes to. Windows whose bytes all have values are left out. */
 #include "os/os.h"
 #include "ptx/warp.h"
 

@@ -1,5 +1,5 @@
 /* A running launch: blocks of warps of 32 threads. Threads of a warp that are at the same
- * instruction run it together. Where they part, those that are behind run first, so that they meet
+ * instruction run it together. After they part, those that are behind run first, so that they meet
  * again (ptx/threads.c). Needs the lock. */
 #ifndef SIM_PTX_WARP_H
 #define SIM_PTX_WARP_H
@@ -22,14 +22,14 @@ struct frame {
     const struct call_site *site;
     uint32_t return_to;
     unsigned depth;
-    /* For each 4 bytes that a register has: the threads whose value there was loaded from bytes
-     * without a value, where it is only stored again; NULL: none has been. */
+    /* For each 4 bytes of a register: the threads whose value was loaded from bytes without a value
+     * and is only stored again; NULL: there are none. */
     uint32_t *carried;
-    /* The first of these loads, and its window. */
+    /* The first load that set `carried`, and its window. */
     struct launch_fault carried_at;
     struct window *carried_from;
-    /* The same for values that come from shared memory which no thread has written; and the first
-     * load of such. */
+    /* Like `carried`, for values from shared memory that no thread has written; and the first load
+     * of one. */
     uint32_t *tainted;
     struct launch_fault tainted_at;
 };
@@ -48,14 +48,14 @@ struct group {
     enum group_state state;
     /* The barrier at which it waits. */
     unsigned barrier;
-    /* Those of other groups that have run an instruction together with it, which it has not yet. */
+    /* Threads of other groups that have run the instruction for which this one waits. */
     uint32_t met;
-    /* When it was preferred to one that may wait for it: the warp's count of that. */
+    /* The warp's `preferences` when this group was last preferred. */
     uint32_t preferred;
 };
 
 struct warp {
-    /* Of the running frame. */
+    /* The running frame's. */
     char *registers;
     uint32_t *predicates;
     struct frame *frame, *entry;
@@ -64,29 +64,29 @@ struct warp {
     unsigned index;
     /* Where the first group began to run plain instructions. */
     uint32_t began_at;
-    /* The instruction has loaded from shared memory, and that is noted for its results. */
+    /* The instruction has loaded from shared memory and has set the `tainted` of its results. */
     bool noted_load;
     /* The launch has ended by a fault, or the running frame has `tainted`. */
     bool is_watched;
-    /* Those that have not ended. */
+    /* The threads that have not ended. */
     uint32_t alive;
     /* Every live thread is in one group. The first group runs. */
     struct group groups[WARP_SIZE];
     unsigned group_count;
-    /* What a loop that waits does, since another group was last preferred; how often one was; and
-     * how many instructions that one may yet run before the group that is behind goes first. */
+    /* How often a loop that waits has run (SPINS_MAX) since another group was last preferred; how
+     * often one was; and for how many instructions it still is. */
     uint32_t spins, preferences;
     uint64_t patience;
-    /* For each thread. */
+    /* Local memory, `local_bytes` for each thread. */
     char *local;
     size_t local_bytes;
     /* For add.cc. */
     uint32_t carry;
-    /* The instruction of the code, while a part of one runs; or NULL. */
+    /* While a modified copy of an instruction runs: the one in the code; otherwise NULL. */
     const struct instruction *whole;
 };
 
-/* Those that instructions number, and the one of barrier.cluster. */
+/* The barriers that instructions number, and that of barrier.cluster. */
 #define BARRIERS        17
 #define CLUSTER_BARRIER (BARRIERS - 1)
 struct barrier {
@@ -102,8 +102,8 @@ struct block {
     unsigned warp_count, alive;
     uint32_t at[3];
     uint64_t number;
-    /* The values of its code's sequences (ptx/sequences.c), and whether its warps use them and not
-     * the registers. */
+    /* The values of its code's sequences (ptx/sequences.c), and whether its warps use them instead
+     * of registers. */
     struct steps {
         uint64_t begin, step;
     } * lines;
@@ -126,10 +126,9 @@ struct block {
         struct launch_fault place;
     } endings[4];
     bool runs;
-    /* It has released what it did to others, or acquired what they did (shared_notes.h says how),
-     * in device memory. */
+    /* The block has released or acquired in device memory, as ptx/shared_notes.h defines it. */
     bool released, acquired;
-    /* The present instruction is of the grid's barrier. */
+    /* The present instruction belongs to the grid's barrier. */
     bool is_at_grid;
 };
 
@@ -145,21 +144,21 @@ struct launch {
     unsigned threads_of_block, warps_of_block;
     uint64_t blocks, next_block;
     /* The known windows, in no order, and the last one that was used. Those before `first_window`
-     * are of the time before the launch's last launch. */
+     * are from before the kernel last launched another one. */
     struct window **windows, *last;
     size_t window_count, first_window;
     /* The instructions that warps have run. Reading a clock adds more. */
     uint64_t clock;
     /* The number of stores and atomic operations. */
     uint64_t changes;
-    /* Blocks are compared with each other; how many words that has looked at; has any released? */
+    /* Whether blocks are compared, and any has released; and the number of words compared. */
     bool by_block, any_released;
     uint64_t compared;
-    /* A block runs again to find who touched a byte, and changes nothing; NULL: as usual. Or what
-     * threads do to device memory is noted (ptx/device_notes.c). One of the two. */
+    /* A block runs again, without effect, to find who touched a byte, or NULL; accesses to device
+     * memory are noted (ptx/device_notes.c); one of the two. */
     struct watch *watch;
     bool is_noted, is_looked_at;
-    /* A warp has stopped because it may wait for others; or has used up what it may run at once. */
+    /* A warp has stopped because it may wait for others, or because its budget is used up. */
     bool spun, used_up;
     /* The blocks of a range, and the first block of the first one; 0: there are no ranges. A block
      * that begins a range finds registers and memory as the launch's first one did. */
@@ -182,13 +181,13 @@ bool warp_run(struct warp *w, uint64_t budget);
 /* Makes and frees the frame of a warp's kernel. */
 struct frame *warp_frame(struct warp *w, const struct code *code);
 void warp_free_frame(struct frame *f);
-/* Fills the registers of a block that begins with what is new since the last one. */
+/* Fills the registers that differ from the previous block's when a block begins. */
 void block_fill(struct block *b);
-/* Runs all warps of a block that begins, one instruction after the other, as long as their threads
- * do the same, and what they load and store is one row that nothing else has to be noted of.
- * Returns the instruction with which each warp goes on alone, unless all threads have ended. */
+/* Begins a block: runs each instruction for all warps at once, while all threads do the same and
+ * each load or store is one row that needs no other notes. Returns the instruction at which each
+ * warp continues alone, unless all threads have ended. */
 uint32_t block_run_abreast(struct block *b);
-/* All threads load or store. Returns false, and has touched nothing, if they cannot at once. */
+/* Loads or stores for all threads of a block, or returns false and touches nothing. */
 bool access_abreast(struct block *b, const struct instruction *i);
 /* Lets the threads at this barrier continue. */
 void warp_release(struct warp *w, unsigned barrier);
@@ -246,9 +245,9 @@ enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
 /* The addresses that the threads of a warp use. */
 struct addresses {
-    /* The threads are in rows of `count` neighbors each, from `first` on. In each row the first
-     * address is `begin`, and each is `stride` after the previous one. Mostly there is one row, and
-     * for a block of 8 or 16 columns one for each line of threads; 0: there are none. */
+    /* Rows of `count` neighboring threads, from thread `first` on. A row's addresses start at its
+     * `begin`, each `stride` after the previous one. Usually there is one row; a block of 8 or 16
+     * columns has one for each line of threads. 0: the addresses have no such form. */
     unsigned rows, first, count;
     uint64_t begin[4], stride;
     /* One for each thread, set if there are no rows, or by each_address. Threads that take no part
@@ -261,9 +260,8 @@ struct addresses {
 char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                  size_t bytes, enum access_kind kind);
 
-/* The same for threads that read `bytes` bytes each of one allocation that the launch knows, if all
- * of them have a value: returns what their addresses are relative to. NULL: it is not so, and
- * nothing has been done. */
+/* If the threads read `bytes` bytes each of one allocation that the launch knows, and all of them
+ * have a value: returns the base of their addresses. Otherwise returns NULL and does nothing. */
 const char *warp_known_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
                              const uint64_t *at, size_t bytes);
 
@@ -280,17 +278,17 @@ void block_free(struct block *b);
 
 /* ---- a launch on several cores (ptx/cores.c) ---- */
 
-/* No block runs. Runs as many of the next ones as can run on several cores. */
+/* Runs as many of the next blocks as can run on several cores. No block may be running. */
 void cores_run_ahead(struct launch *launch);
-/* For a part of a launch: returns its window of this memory, or NULL if the launch has to go on on
- * one core; says that it has to; and whether another part has said so. */
+/* For a part of a launch. Returns its window of this memory, or NULL if one core has to run the
+ * rest of the launch; says that one has to; returns whether any part has said so. */
 struct window *cores_find(struct launch *part, uint64_t address, size_t bytes, bool write);
 void cores_give_up(struct launch *part);
 bool cores_have_given_up(const struct launch *part);
-/* What was in memory is kept in pieces of this size; so is what is added to it. */
+/* Overwritten memory, and what is to be added to memory, is kept in pieces of this size. */
 #define CORES_PIECE 4096
-/* Returns where the part changes atomically what is at an address of memory: values that are added
- * to memory later, by the same operation. */
+/* Returns where the part collects its atomic changes to an address, to be applied to memory
+ * later. */
 char *cores_sum_at(struct launch *part, struct window *win, uint64_t address);
 /* Changes what is at an address by an atomic operation with `b`. */
 void atomic_apply(const struct instruction *i, char *at, uint64_t b);
@@ -313,17 +311,17 @@ struct watch {
 void between_begin(struct launch *launch);
 void between_block_ended(struct block *b);
 void between_end(struct launch *launch);
-/* How much more has been compared than is worth it, or, below 0, less. */
+/* The words compared beyond what is worth the time; below 0, fewer. */
 int64_t between_excess(const struct launch *launch);
 /* Runs one of the launch's blocks again. Returns whether the access was found. */
 bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch);
-/* What the block that runs again finds at an address: the bytes, of which it may change a copy. */
+/* For a block that runs again: returns the bytes at an address, or a copy if it may change them. */
 char *between_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                     size_t bytes, enum access_kind kind);
 
 /* ---- misused synchronization (ptx/synchronization.c) ---- */
 
-/* A barrier of all threads of the block, which names no number of them, opens. */
+/* A barrier without a number of threads, and thus of the whole block, opens. */
 void misuse_at_barrier(struct block *b, unsigned barrier);
 /* These threads of the first group end. */
 void misuse_at_end(struct warp *w, uint32_t lanes);
@@ -351,9 +349,9 @@ void values_read(struct warp *w, const struct instruction *i, uint32_t lanes, st
                  const uint64_t *at, size_t bytes);
 void values_changed(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
                     const uint64_t *at);
-/* Of these threads, those in `without` have loaded from shared memory what none has written. Such a
- * value goes from register to register, and counts as read when it is stored to device memory;
- * choosing another one in its place, or comparing it, ends that. */
+/* Of these threads, those in `without` have loaded unwritten shared memory. Such a value is
+ * followed through registers until it is compared or another one is chosen in its place, and counts
+ * as read when it is stored to device memory. */
 void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without,
                   const uint64_t *at);
 /* Called after each instruction of a frame with such values. */
@@ -361,7 +359,7 @@ void values_flow(struct warp *w, const struct instruction *i, uint32_t lanes);
 /* Return which threads store such a value, and note that they store it to device memory. */
 uint32_t values_tainted(const struct warp *w, const struct instruction *i, uint32_t lanes);
 void values_tainted_stored(struct warp *w, const struct instruction *i, uint32_t lanes);
-/* They have stored to shared memory, where a value that nobody wrote counts as used. */
+/* These threads have stored to shared memory, where carried values count as read. */
 void values_staged(struct warp *w, const struct instruction *i, uint32_t lanes);
 void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
                    const uint64_t *at);
@@ -381,7 +379,7 @@ typedef LANE_TYPE(int64_t) lane_s64;
 typedef LANE_TYPE(float) lane_f32;
 typedef LANE_TYPE(double) lane_f64;
 
-/* Several at once. */
+/* Vectors of several values. */
 typedef uint64_t four __attribute__((vector_size(32), aligned(4), may_alias));
 typedef uint32_t eight __attribute__((vector_size(32), aligned(4), may_alias));
 
@@ -449,7 +447,7 @@ static INLINE uint32_t lanes_like(const char *r, unsigned bytes, unsigned l)
     return like;
 }
 
-/* Returns where element n is that a store of thread l stores. */
+/* Returns where element n of what thread l stores is. */
 static inline const char *stored_value(const struct warp *w, const struct instruction *i,
                                        unsigned n, unsigned l)
 {
