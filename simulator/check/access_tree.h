@@ -16,9 +16,7 @@ struct access_list {
 
 /* Adds a copy of `a` as the newest access. The tree takes over its byte set. */
 void access_tree_add(struct shadow *shadow, struct access a);
-/* Removes an access of the shadow's tree. */
 void access_tree_remove(struct shadow *shadow, struct access *a);
-/* Removes all accesses. */
 void access_tree_clear(struct shadow *shadow);
 /* Replaces the list with the accesses that share a byte with [from, to) or touch one of its ends,
  * the newest first; without `reads`, only with writes. Removing one of them from the tree leaves
@@ -28,7 +26,6 @@ void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool 
 /* Replaces the list with the reads within [from, to], in any order. */
 void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
                                     struct access_list *list);
-/* Frees the list's memory. */
 void access_list_clear(struct access_list *list);
 
 #endif

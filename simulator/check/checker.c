@@ -46,9 +46,9 @@ struct freed {
     struct origin allocated_by, freed_by;
 };
 
-/* Law: free number n, counted from 0, stands at freed[n % FREED_SIZE] until free n + FREED_SIZE
- * takes its position, so what was freed longer ago is called memory that is not allocated. The ring
- * takes 1,088 KiB, and is searched only where a report is likely. Needs the lock. */
+/* Law: free number n, counted from 0, is at freed[n % FREED_SIZE] until free n + FREED_SIZE takes
+ * its position, so what was freed longer ago is called memory that is not allocated. The ring takes
+ * 1,088 KiB, and is searched only where a report is likely. Needs the lock. */
 static struct {
     struct freed freed[FREED_SIZE];
     uint64_t freed_count;
@@ -170,7 +170,7 @@ static void drop_acquired(struct shadow *shadow)
         if (vc_includes(host_sure_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq)
             && !is_needed(shadow, all->items[i]))
             access_tree_remove(shadow, all->items[i]);
-    /* The limit doubles, so that the search costs each access only the time of two. */
+    /* The limit doubles, so that the searches cost a constant time for each access. */
     shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
@@ -1257,8 +1257,8 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
     access_tree_clear(ref.shadow);
 }
 
-/* Did this call end all that a device has? To free it afterwards is an error and no hazard: that is
- * what destructors do. */
+/* Did this call end everything on a device? Freeing it afterwards is an error but no hazard,
+ * because destructors do that. */
 static bool ends_device(const char *call)
 {
     return strstr(call, "Reset") || strstr(call, "PrimaryCtxRelease");

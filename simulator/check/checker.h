@@ -53,17 +53,17 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
 /* Called when the allocation is freed in the order of stream `s` or, if `s` is NULL, at once by the
  * host. Empties the shadow. */
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq);
-/* Called when registered memory, which lives on, is unregistered. Empties the shadow. */
 /* Writes "allocation 1, which cudaFree at k.cu:3 has freed". Returns false if it knows of none. */
 bool checker_freed_text(const void *address, char *text, size_t size);
+/* Called when registered memory, which lives on, is unregistered. Empties the shadow. */
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
 /* Called when a mapping begins and ends. Uses of the same memory at two addresses are compared. */
 void checker_mapped(struct mapping *m);
 void checker_unmapped(const struct mapping *m);
 /* Called when a kernel has freed memory that a kernel had allocated. Nothing is judged. */
 void checker_variable_freed(struct shadow *s);
-/* Called when a pointer cannot be freed. Reports it if it was freed before, but by the end of its
- * device: then it returns false. `s` NULL: by cudaFree. `note` tells how a device reacts. */
+/* Called when a pointer cannot be freed. Reports a second free, or returns false if the end of the
+ * device was the first one. `s` is NULL for cudaFree. `note` tells how a device reacts. */
 bool checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
 #define FREE_REFUSED_NOTE                                                              \
@@ -71,8 +71,8 @@ bool checker_freed_unallocated(const struct call *call, const void *address, con
     "owner would have lost its allocation."
 /* Returns whether one of the last 8,192 freed allocations had this address. */
 bool checker_was_freed(const void *address);
-/* Called when a stream's wait for a value ends, and what is in `before` has come before it: then
- * that comes before all that comes after the wait. */
+/* Called when a stream's wait for a value ends: from now on, what is in `before` comes before
+ * everything after the wait. */
 void checker_waited(const struct op *wait, const struct vector_clock *before);
 /* Judges postponed conflicts (check/conflict.h). Called if conflicts_postponed is set. */
 void checker_judge_postponed(void);
@@ -97,7 +97,7 @@ struct late_launch *checker_launched(const struct call *call, struct stream *s, 
 struct found_access {
     size_t from, to;
     bool write, is_atomic;
-    /* The host sees the memory, and the kernel has no way there of telling it that it is done. */
+    /* The host sees the memory, and the kernel cannot tell the host there that it is done. */
     bool is_guarded;
     /* The kernel lets the next one begin (cudaTriggerProgrammaticLaunchCompletion). */
     bool lets_others_begin;
@@ -150,7 +150,7 @@ struct racing {
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
-/* Between what threads a race in device memory is. The blocks of a cooperative launch can meet. */
+/* Which threads race in device memory. The blocks of a cooperative launch can meet. */
 enum race_place { RACE_IN_BLOCK, RACE_BETWEEN_BLOCKS, RACE_BETWEEN_MEETING_BLOCKS };
 /* Called when two blocks of the launch, or two threads of a block, access a byte of an allocation
  * and nothing orders them. */

@@ -58,7 +58,7 @@ static bool is_same_obstacle(struct host_bound a, struct host_bound b)
     return a.op == b.op && a.turn == b.turn;
 }
 
-/* Returns whether the two differ only in what comes_last compares. */
+/* Returns whether the two differ only in what requires_all_of compares. */
 static bool is_alike(const struct postponed *p, const struct postponed *found)
 {
     const struct conflict *a = &p->conflict, *b = &found->conflict;

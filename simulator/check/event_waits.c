@@ -53,9 +53,8 @@ static const struct noted *before(uint64_t n)
     return n && n + NOTED_SIZE > noted.count ? &noted.calls[(n - 1) % NOTED_SIZE] : NULL;
 }
 
-/* For a wait, which is call number n, returns the record that it took, if that replaced one that
- * would order something after `earlier`; otherwise NULL. Each record before was waited for, if a
- * wait for the event came between. */
+/* For a wait, which is call number n, returns the record that it took, if that replaced a record
+ * after `earlier` for which no call had waited. Otherwise returns NULL. */
 static const struct noted *find_replacement(uint64_t n, const struct origin *earlier)
 {
     const struct noted *w = before(n + 1), *c, *taken = NULL;

@@ -70,26 +70,25 @@ uint64_t late_next_number(void);
 struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,
                                     uint32_t newest_allocation, const char *parameters,
                                     size_t parameter_bytes);
-/* Called when the launch has run: frees it, and what was kept only for it. */
+/* Called when the launch has run: frees the launch and what was kept only for it. */
 void late_launch_end(struct late_launch *l);
 
 /* Returns whether one of these parameters, or a part of one, points into [base, end]. */
 bool late_is_given(const char *parameters, size_t parameter_bytes, uint64_t base, uint64_t end);
 /* Returns whether this comes before the launch. The launch's own accesses do, because the only
- * grids that follow them are those that the launch itself has launched (run/device_runtime.c). */
+ * grids after them are those that the launch itself has launched (run/device_runtime.c). */
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier);
 /* Called when a wait for a value ends: `before` comes before the launches after it. */
 void late_learn(const struct op *wait, const struct vector_clock *before);
 /* Returns whether the access must still be compared with a launch that has not run. */
 bool late_needs(const struct access *a);
-/* Keeps a conflict for a launch. */
 void late_keep(struct late_launch *l, const struct conflict *c);
 /* Called when the allocation is freed, before its shadow is emptied: keeps its accesses. */
 void late_freed_add(struct shadow_ref ref);
 /* Returns the allocation, freed by now, that contained the address when the launch was made, or
  * NULL. */
 struct late_freed *late_freed_find(const struct late_launch *l, const char *address);
-/* Returns the newest of these up to this allocation that had the address, or NULL. */
+/* Returns the newest such allocation, with an id up to this one, that had the address, or NULL. */
 struct late_freed *late_freed_at(uint32_t newest_allocation, const char *address);
 
 #endif

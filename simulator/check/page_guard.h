@@ -67,7 +67,7 @@ void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct 
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write);
 
-/* Open pages of registered memory for work that runs now, and close them again behind it. */
+/* Open pages of registered memory for work that runs now, and close them after it. */
 void page_guard_open(const char *address, size_t bytes);
 void page_guard_close(const char *address, size_t bytes);
 

@@ -125,7 +125,7 @@ bool report_covers(const struct origin *origin)
     NEEDS_LOCK();
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *r = &report.reported[i];
-        /* Of one stream's accesses the newest is reported. */
+        /* Only the newest access of a stream is reported. */
         if ((r->at_earlier.slot == origin->slot && r->at_earlier.seq >= origin->seq
              && !strcmp(r->earlier_call, origin->call))
             || (r->at_later.slot == origin->slot && r->at_later.seq == origin->seq))
@@ -262,8 +262,8 @@ static const char *variable_when_created(const struct origin *origin)
     return variable_at((struct call_place){s->made_by, s->made_at});
 }
 
-/* Is it free to be the stream's name in this report, or its name already? Two streams never have
- * one name: a parameter of a function may be many streams. */
+/* Returns whether the report may call the stream by this variable. Two streams never have one name:
+ * a function's parameter may be many streams. */
 static bool take_name(const char *variable, int stream)
 {
     for (unsigned i = 0; i < report.named_count; i++)
@@ -287,7 +287,7 @@ static const char *variable_of(const struct origin *origin)
     return *variable && take_name(variable, origin->stream) ? variable : "";
 }
 
-/* A name that two streams have is the name of neither. */
+/* A variable that names two streams is the name of neither. */
 static void name_streams(const struct origin *earlier, const struct origin *later)
 {
     const char *first = variable_in_source(earlier), *second = variable_in_source(later);
@@ -476,7 +476,7 @@ static void note_one_wait(unsigned at)
              call_in_words(first).text, stream_in_code(second).text, call_in_words(second).text);
 }
 
-/* Prints a sentence about the first of those pairs. */
+/* Prints a sentence about the first pair of report_unseen. */
 static void print_unseen(void)
 {
     const struct origin *earlier = &report.unseen.earlier, *later = &report.unseen.later;
@@ -679,9 +679,9 @@ static void note_two_devices(const struct origin *earlier, const struct origin *
                     stream_in_code(earlier).text, earlier->device, call_in_words(later).text);
 }
 
-/* Takes `used` for one end of the wait if the wait would not cover it: for the earlier end, if the
- * program made it later than the present one; for the later end, if it made it sooner. What the
- * host touches has no number, and is made now. */
+/* Moves an end of the wait to `used` if the wait would not cover that: the earlier end to a later
+ * call, or the later end to an earlier one. What the host touches has no number, and is made
+ * now. */
 static void take_end(struct origin *end, const struct origin *first, const struct origin *second,
                      const struct origin *used)
 {

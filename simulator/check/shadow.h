@@ -61,7 +61,7 @@ struct access_trees {
     uint32_t count;
     /* The number of accesses at which the next search for acquired ones is due. */
     uint32_t next_drop;
-    /* When no shadow has it (check/access_tree.c). */
+    /* The next recycled trees, while no shadow has these (check/access_tree.c). */
     struct access_trees *next;
 };
 
@@ -89,7 +89,7 @@ struct peer_use {
     size_t bytes;
 };
 
-/* A reference to an allocation, passed by value. The checker names it so in reports. */
+/* A reference to an allocation, passed by value. Reports name the allocation by it. */
 struct shadow_ref {
     struct shadow *shadow;
     uint32_t id;
@@ -101,7 +101,7 @@ struct shadow_ref {
 /* A mapping (cuMemMap), which its owner keeps. The same memory may have several. */
 struct mapping {
     struct shadow_ref ref;
-    uint64_t memory; /* Another number for each memory, in all processes. */
+    uint64_t memory; /* A number that no other memory has, in any process. */
     struct mapping *next;
 };
 

@@ -24,8 +24,8 @@ static bool is_of_library(const char *call)
         || !strcmp(call, "launch_hold");
 }
 
-/* Which of a library's function's arguments is the stream; 0: the last one. Those that create a
- * stream have its address first. */
+/* Returns which argument of a library's function is the stream; 0: the last one. Functions that
+ * create a stream have its address first. */
 static unsigned place_of_stream(const char *call)
 {
     return strstr(call, "Stream") || strstr(call, "LaunchHostFunc") ? 1 : 0;

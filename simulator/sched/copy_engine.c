@@ -6,7 +6,7 @@
  * under random a random one, because these orders are just as legal.
  *
  * Up and down at the same time are slower by 8.5 % (measured: "2 up beside 2 down"). A copy through
- * the host is slower by 17 % beside traffic in the other direction, and stops while a copy of the
+ * the host is slower by 17 % next to traffic in the other direction, and stops while a copy of the
  * host uses its direction (measured: probe-peer-engines.txt, "0 to 1 beside 1 to 0", "beside down
  * 16 MiB from GPU 0"). A copy between the host and managed memory shares the link with no other
  * (measured: "to managed memory beside").

@@ -42,7 +42,6 @@ struct event {
     struct event_capture *captured;
 };
 
-/* Returns the number of the newest event. */
 int event_newest(void);
 /* Returns an event with a handle, which the caller owns until event_destroy. */
 struct event *event_new(int device, unsigned flags, struct remote_event *remote);

@@ -20,8 +20,8 @@ void host_idle_call_ends(void);
 /* Lets the watchdog's work, and host functions on other threads, continue as far as they can. Also
  * called at the end of the program. Needs the lock. */
 void host_idle_finish_others_unlocking(void);
-/* Called when a call begins to wait for work. The program's other threads go on first, as far as
- * they can: what they do now does not come after the wait, even if it seldom happens before. Needs
+/* Called when a call begins to wait for work. Lets the program's other threads continue first,
+ * because what they do now does not come after the wait, even if it seldom happens before it. Needs
  * the lock. */
 void host_idle_let_others_go_first_unlocking(void);
 

@@ -741,8 +741,8 @@ void record_release(struct record *r)
     os_free(r);
 }
 
-/* Joins `before` into a clock of the stream if that includes the wait. The stream's own work is not
- * in the clock, but up to `seq`. */
+/* Joins `before` into a clock of the stream if the clock includes the wait. The clock does not have
+ * the stream's own work, which counts up to `seq`. */
 static void learn(struct vector_clock *clock, const struct stream *s, uint64_t seq,
                   const struct op *wait, const struct vector_clock *before)
 {

@@ -255,7 +255,6 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority);
  * after all of it, one slot serves both, as in a stream that continues. */
 struct stream *stream_new_branch(struct stream *trunk, int device);
 void stream_release_branch(struct stream *branch);
-/* Called when the program destroys the stream. */
 void stream_destroy(struct stream *s);
 /* Return the device's legacy stream and the calling thread's own default stream, and make them when
  * they are first needed. */
@@ -280,7 +279,6 @@ static inline bool stream_is_blocking(const struct stream *s)
 bool stream_is_of_this_thread(const struct stream *s);
 /* Returns the first of all streams, including destroyed ones. The others follow by `next`. */
 struct stream *stream_first(void);
-/* Returns the number of the newest stream. */
 int stream_newest(void);
 /* Returns the stream that has this slot now, or NULL if the slot has none. */
 struct stream *stream_of_slot(uint32_t slot);

@@ -45,13 +45,10 @@ struct vector_clock {
 };
 #define VC_EMPTY ((struct vector_clock){NULL, 0})
 
-/* Returns whether every epoch is 0. */
 static inline bool vc_is_empty(const struct vector_clock *vc) { return !vc->root; }
 
-/* Returns the epoch of a slot. */
 uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot);
 
-/* Returns whether the clock includes this epoch of the slot. */
 static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
     return vc_epoch(vc, slot) >= epoch;
