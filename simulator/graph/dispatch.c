@@ -23,7 +23,7 @@ static bool allows_copy(const void *address, size_t bytes, const struct task *t,
     return a.kind == ADDRESS_UNALLOCATED || command_allows_copy(address, bytes, t->device, write);
 }
 
-/* Measured (probe-odd-peers.txt, "nodes"): the device at which the node runs needs access. */
+/* Measured (probe-odd-peers.txt, "nodes"): the device on which the node runs needs access. */
 static cudaError_t check_memset(const struct task *t)
 {
     size_t span = rows_span(&t->rows, t->rows.to_pitch);

@@ -43,8 +43,8 @@ struct graph_exec {
     void *handle;
     /* The handle of the graph, which may have been destroyed. */
     void *graph_handle;
-    /* The graph had memory or conditional nodes, so it may have no other one (measured:
-     * probe-odd-answers.txt, "graphs": nodes of before count). */
+    /* The graph had memory or conditional nodes, so it may have no other executable graph
+     * (measured: probe-odd-answers.txt, "graphs": nodes that it had before count). */
     bool is_the_only_one;
     unsigned long long flags;
     /* The number of the call that instantiated the graph, and the device that was current then. */
@@ -70,8 +70,8 @@ struct graph_exec {
 /* Instantiates a graph. Returns cudaErrorInvalidValue if the edges form a cycle, a memset node
  * leaves its memory, or a body has a node that no body may have; and cudaErrorNotSupported if the
  * graph has memory or conditional nodes and already has an executable graph (documented; the codes
- * are measured but for conditional nodes: probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt,
- * "range_codes"). */
+ * are measured except for conditional nodes: probe-graphs.txt, "graph_codes";
+ * probe-graph-nodes.txt, "range_codes"). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
 /* Returns the executable graph's copy of this node, or NULL. */

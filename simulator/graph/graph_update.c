@@ -15,9 +15,9 @@ static int place_of(const struct address_info *a)
     return a->heap && !a->heap->host_visible ? memory_home(a->heap, a->offset) : NO_DEVICE;
 }
 
-/* Returns whether a copy may have the one address instead of the other. Measured
- * (probe-odd-peers.txt, "updates"): the same device must have made both. Assumed: where that is not
- * known, both are on one device, and the host's memory is apart from other memory. */
+/* Returns whether a copy may use one address instead of the other. Measured (probe-odd-peers.txt,
+ * "updates"): the same device must have made the memory at both. Assumed: where that is unknown,
+ * both are on one device, and the host's memory differs from other memory. */
 static bool is_alike(const void *address, const void *other)
 {
     struct address_info a = memory_find(address), b = memory_find(other);

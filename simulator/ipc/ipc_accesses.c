@@ -1,6 +1,6 @@
 /* The ipc table's accesses. The accesses of one stream form a chain, the newest first. Waiting for
  * one access covers all older ones, so a search ends at the first ordered access. When a chain has
- * doubled, accesses are removed that some host has acquired, unless a launch still needs them, or
+ * doubled, it loses the accesses that some host has acquired and no launch still needs, and those
  * that a later access of the stream repeats. */
 #include "ipc/ipc_table_file.h"
 

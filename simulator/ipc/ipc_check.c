@@ -49,7 +49,7 @@ struct operation {
 static bool was_free_to_run(const struct late_launch *l) { return l && !l->obstacle.op; }
 
 /* Returns the epoch up to which the work of a slot, here or elsewhere, comes before an operation.
- * What hosts have acquired by now, may_be_ordered judges if it need not come before a launch. */
+ * For a launch, what hosts have acquired by now is left to may_be_ordered. */
 static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const void *context)
 {
     const struct operation *later = context;

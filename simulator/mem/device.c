@@ -124,7 +124,7 @@ bool device_limit(int device, int limit, size_t *value)
     return true;
 }
 
-/* What a device makes of a value: a multiple of `unit`, from `least` to `most`. A value above
+/* How a device changes a value: into a multiple of `unit`, from `least` to `most`. A value above
  * `most` is an error, unless `keeps_most` is set. Measured (probe-more-answers.txt, "limits"),
  * except for two greatest values that are documented (a stack of 512 KiB, a granularity of 128) and
  * one that is an attribute; assumed: that the persisting cache counts in the units of its smallest

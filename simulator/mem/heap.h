@@ -57,10 +57,10 @@ struct range {
     /* Live: the allocation's number in the journal. */
     uint32_t id;
     bool live;
-    /* Live: cudaFreeAsync frees memory of cudaMalloc, and its stream is not there yet. */
+    /* cudaFreeAsync frees memory of cudaMalloc, and its stream has not come to the free yet. */
     bool free_pending : 1;
-    /* In heap.ranges, which a range enters when a search first comes by. Most searches name the
-     * start of an allocation and do not need the tree. */
+    /* In heap.ranges. A range enters the tree when a search first meets it, because most searches
+     * name the start of an allocation and do not need the tree. */
     bool is_in_tree : 1;
     /* Live: how often cudaIpcOpenMemHandle has opened it, less how often it was closed. */
     uint16_t opens;

@@ -119,7 +119,7 @@ bool memory_peer_accessible(const struct address_info *a, int device)
     if (a->pool)
         return a->pool->peer_rights >> device & 1;
     /* Measured (probe-more-peers.txt, "opened_on_gpu_0_used_on_gpu_1"): another process's memory is
-     * accessible from the device alone that was current when it was opened, even with peer
+     * accessible only from the device that was current when it was opened, even with peer
      * access. */
     if (memory_is_opened(a))
         return device == a->heap->opener;
@@ -371,7 +371,7 @@ void memory_free(struct address_info *a)
         virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * MEMORY_GRANULARITY / MiB);
 }
 
-/* Returns the first allocation of the program at or behind this range, or NULL. */
+/* Returns the first allocation of the program at or after this range, or NULL. */
 static struct range *programs_range(struct range *r)
 {
     while (r && (!r->live || memory_is_variable(r)))

@@ -53,12 +53,12 @@ const void *memory_owner(const struct address_info *a);
 /* Returns the list of uses that need the access that another device was granted to this device's
  * cudaMalloc memory (check/checker.h). */
 struct peer_use **memory_peer_uses(int device);
-/* Returns the device that was current when the memory was made, or NO_DEVICE for what a driver does
- * not know that of: pools, mapped memory, and the host's own memory. */
+/* Returns the device that was current when the memory was made, or NO_DEVICE where a driver does
+ * not know it: for pools, mapped memory, and the host's own memory. */
 int memory_maker(const struct address_info *a);
 /* Returns whether kernels, copies, and memsets of `device` may touch the address. */
 bool memory_peer_accessible(const struct address_info *a, int device);
-/* Returns whether they may also write there: a mapping may be for reading alone. */
+/* Returns whether `device` may also write there: a mapping may be read-only. */
 bool memory_peer_writable(const struct address_info *a, int device);
 /* Returns the device whose memory is there. In a reservation each mapping has its own. */
 int memory_home(const struct heap *h, size_t offset);
@@ -71,9 +71,7 @@ struct range *memory_allocate_managed(int device, size_t bytes);
 struct heap *memory_managed_heap(int device);
 /* Allocates a variable of device code. It takes no memory from the device (assumed). */
 struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap);
-/* Frees a variable of device code. */
 void memory_free_variable(const struct address_info *a);
-/* Returns whether the range is a variable of device code. */
 bool memory_is_variable(const struct range *r);
 /* Returns the cudaMalloc heap of a device, which must have one. */
 struct heap *memory_heap(int device);
@@ -93,13 +91,11 @@ static inline bool memory_is_opened(const struct address_info *a)
 void memory_free(struct address_info *a);
 /* Frees what cudaMalloc and cudaMallocManaged have on a device, and what is pinned for it. */
 void memory_end_device(const struct call *call, int device);
-/* Returns the address of a range. */
 void *memory_address(const struct heap *h, const struct range *r);
 /* Returns whether only this process's copies and kernels can write the allocation. If so, the
  * checker notes which of its bytes have a value (check/written.h). */
 bool memory_is_noted(const struct heap *h, const struct shadow *allocation);
-/* With SIM_FILL, fills a new range, when the stream `s` comes to the marker that it was given last;
- * NULL: now. */
+/* With SIM_FILL, fills a new range when stream `s` comes to its newest marker; NULL: now. */
 void memory_fill_new(struct heap *h, const struct range *r, struct stream *s);
 /* Makes a live range of a heap an allocation of the program: gives it a number, and tells the
  * checker. `kind`, `s`, and `seq` are as in checker_allocated. Returns the address. */

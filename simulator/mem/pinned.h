@@ -47,8 +47,8 @@ struct pinned *pinned_find(const void *address);
 struct pinned *pinned_within(const void *address, size_t bytes);
 /* Returns the newest pinned memory. Older ones follow by `next`. */
 struct pinned *pinned_newest(void);
-/* Returns whether any of [address, address + bytes) is in free pages of an arena, where no memory
- * is. */
+/* Returns whether any of [address, address + bytes) is in an arena's free pages, which have no
+ * memory. */
 bool pinned_has_free_pages(const void *address, size_t bytes);
 
 #endif

@@ -15,7 +15,7 @@ struct virtual_properties {
 /* Memory that cuMemCreate has made, or that was imported. */
 struct virtual_memory {
     void *handle;
-    uint64_t number; /* Of the memory, in all processes. */
+    uint64_t number; /* Of the memory, the same in all processes. */
     size_t bytes;
     struct virtual_properties properties;
     int file; /* Its bytes, and then a page that describes it. */

@@ -300,8 +300,7 @@ static const char copies[] = ".version 9.0\n.target sm_75\n.address_size 64\n" E
     "cudaMemcpyAsync", "add.u64 %a2, %a2, %a4; ld.u8 %v, [%a2]; ")
     ENTRY("cudaMemsetAsync", "cvt.u16.u64 %v, %a2; ");
 
-/* Documented: the bytes get the value. Measured (kernels-launch_answers.txt): they get 0, whatever
- * the value is. */
+/* Documented: the bytes get the value. Measured (kernels-launch_answers.txt): they always get 0. */
 static uint64_t byte_of(uint64_t value)
 {
     static bool said;

@@ -10,11 +10,11 @@
 /* Returns the variable's address on a device. The first request allocates and initializes it. Ends
  * the process with a sentence if there is no memory. */
 uint64_t device_variable_address(struct variable *v, int device);
-/* Frees the variables of these modules, which the program unloads, but for those that are shared.
- * Assumed: unloading waits for the work before it. So if there is such work, nothing is freed, and
- * no report says that a variable was used later. */
+/* Frees the variables of these modules, which the program unloads, except shared ones. Assumed:
+ * unloading waits for the work before it. So if there is such work, nothing is freed, and no report
+ * says that a variable was used later. */
 void device_variables_end(const struct call *call, const struct module *modules);
-/* Gives the device's variables their first values again, but for those that are shared. */
+/* Gives the device's variables, except shared ones, their first values again. */
 void device_variables_reset(int device);
 
 #endif

@@ -191,9 +191,9 @@ static struct look {
     uint64_t faults;
 } looks[64];
 
-/* What the host writes into memory that it shares is not seen. But as long as nobody has touched a
- * page of it, that has no value (assumed: what a page of a pool had before is one). Called before
- * the launch touches it. */
+/* Writes of the host to memory that it shares are not seen. But a page that nobody has touched yet
+ * has no value (assumed: its earlier contents in a pool are one). Called before the launch touches
+ * the page. */
 static void note_untouched(const struct address_info *a, struct shadow_ref ref, const char *storage)
 {
     const bool is_own = a->kind == ADDRESS_PINNED
@@ -545,7 +545,7 @@ static const char *inside(const struct running *r, const struct window *win)
 }
 
 /* If a launch touches a byte in several ways, only one counts: a write, else an atomic operation,
- * else a read. The others could not be unordered with it, because they are in the same launch. */
+ * else a read. The others are in the same launch, and so have the same order. */
 static void subtract(struct touched *from, const struct touched *other)
 {
     for (size_t n = other->first; other->bits && from->bits && n <= other->last; n++)

@@ -1,7 +1,7 @@
-/* Values that streams write to memory and wait for. A write leaves a record of what precedes it at
- * its address. A wait is a hold that ends when the value is there; then it looks whether the value
- * is that of the newest write. So which write has ended it is known only when it ends, and work
- * after it is judged then, as work after a closed gate is. */
+/* Values that streams write to memory and wait for. A write leaves, at its address, a record of
+ * what precedes it. A wait is a hold that ends when the value is there and then checks whether the
+ * newest write wrote it. Because only the end shows which write that is, work after a wait is
+ * judged then, like work after a closed gate. */
 #include "run/stream_values.h"
 
 #include <string.h>

@@ -16,8 +16,8 @@ bool command_allows_value(const void *address, size_t bytes, int device);
 void command_write_value(const struct call *call, void *address, uint64_t value, size_t bytes,
                          struct stream *s);
 /* The stream's later work waits until the condition holds. It comes after the work of the stream
- * that has written the value. Whatever else sets the value gives no order, but for a kernel with a
- * fence (assumed: it has used it) and for the host, as at a gate. */
+ * that has written the value. Only two others that set the value give an order: a kernel with a
+ * fence (assumed: it has used it), and the host, as at a gate. */
 void command_wait_value(const struct call *call, const void *address, uint64_t value, size_t bytes,
                         enum value_condition condition, struct stream *s);
 

@@ -16,7 +16,7 @@
 #include "sched/virtual_time.h"
 
 #define NAME_MAX_LENGTH 63
-/* Assumed: comparing this many bytes beside a range finds a loop that goes one element too far. */
+/* Assumed: comparing this many bytes next to a range finds a loop that goes one element too far. */
 #define EDGE_MAX ((size_t)64)
 /* Assumed: it is enough to compare this many bytes at both ends of a range that is only read. */
 #define DIGEST_MAX (8 * MiB)
@@ -161,10 +161,10 @@ struct memory {
     char *bytes;
     size_t count;
     bool write;
-    /* Nothing else writes there or beside it meanwhile, so all changes are the function's. */
+    /* Nothing else writes there or next to it meanwhile, so all changes are the function's. */
     bool is_ours;
     uint32_t allocation_id;
-    /* The state before the function: the bytes beside the range, and a digest if it is read. */
+    /* The state before the function: the bytes next to the range, and a digest if it is read. */
     size_t before_count, behind_count;
     char before[EDGE_MAX], behind[EDGE_MAX];
     bool has_digest;
@@ -203,7 +203,7 @@ static bool is_writable(const struct memory *all, size_t count, const char *at, 
 }
 
 /* Prepares range `i` of the launch, whose memory exists. If only this process and this device write
- * to its heap, the bytes beside the range are remembered. */
+ * to its heap, the bytes next to the range are remembered. */
 static void begin_range(struct memory *m, const struct sim_range *r, char *storage)
 {
     struct address_info a = memory_find(r->address);

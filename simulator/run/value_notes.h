@@ -5,7 +5,6 @@
 
 #include "run/commands.h"
 
-/* The op has written these bytes. */
 void values_written(const struct op *op, const void *address, size_t bytes);
 /* The op computes with these bytes, but it may not need all of them. If none of them has a value,
  * that is reported; with `each`, also if a single int has none. */
