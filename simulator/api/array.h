@@ -26,8 +26,8 @@ struct array {
 struct array *array_of(struct call *call, cudaArray_const_t handle);
 /* Returns the bytes of an element with these channels, or 0 if no array can have them. */
 size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
-/* Replaces a part of an array, whose rows are counted in units of so many bytes, by a part of the
- * array's memory, and its place by one in bytes. Returns whether the extent is within the array. */
+/* Translates a part of an array, whose rows are counted in units of so many bytes, into a part of
+ * the array's memory, and its place into bytes. Returns whether the extent is within the array. */
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
                       struct cudaPitchedPtr *ptr);
 /* Copy rows between an array and pitched memory. `stream` is NULL for a call that has none. */
@@ -60,7 +60,7 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
                                struct cudaMemcpy3DParms *to);
 
 /* Makes a texture object. If the program uses the driver API, it may ask for fractions of any
- * integers, but only those of 8 and 16 bits are read so (documented). */
+ * integers, but only those of 8 and 16 bits are read as such (documented). */
 cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaResourceDesc *resource,
                            const struct cudaTextureDesc *desc, bool has_view);

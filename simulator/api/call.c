@@ -90,8 +90,8 @@ static void notice_asking(void *site, bool asks)
     last_site = site;
 }
 
-/* Takes the lock and brings the device up to date. A call of a host function, on a thread of ours,
- * or of a forked child, which has no other, says nothing about whether the host is idle. */
+/* Takes the lock and brings the device up to date. A call by a host function (on a thread of ours)
+ * or in a forked child (which has no other thread) says nothing about whether the host is idle. */
 static void begin(struct call *call, const char *name, time_ns cost, void *address,
                   void *const *frame, bool per_thread, bool asks)
 {
@@ -185,7 +185,7 @@ static cudaError_t refuse_at_end(const char *name)
 }
 
 /* Returns the error of a call of the driver API that has no context. A call of the runtime makes
- * one, but for the few that need no device. */
+ * one, unless it needs no device. */
 static cudaError_t check_context(enum call_id id, unsigned flags)
 {
     if (id < CALL_cuInit) {
@@ -271,8 +271,8 @@ static __attribute__((noinline)) void wait_for_room_unlocking(const struct call 
         engine_wait_for_room_unlocking(s, call->origin.call);
 }
 
-/* Has the program asked for what cannot be? Other errors are answers about the device or its state:
- * too little memory, a function that it lacks, work that is not over. */
+/* Has the program asked for something impossible? Other errors are answers about the device or its
+ * state: too little memory, a function that it lacks, work that is not over. */
 static bool is_mistake(cudaError_t e)
 {
     switch (e) {
@@ -292,7 +292,7 @@ static bool is_mistake(cudaError_t e)
     }
 }
 
-/* Says once why calls of a forked child fail. To free there is no mistake: destructors do it. */
+/* Says once why calls of a forked child fail. A free there is no mistake: destructors make them. */
 static void explain_fork(const struct call *call, const char *error)
 {
     static const char *const frees[] = {"Free", "Destroy", "Unload", "Unregister", "Reset"};
@@ -476,7 +476,7 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
     else
         s = call_object(call, HANDLE_STREAM, handle);
     /* Measured (probe-reset.txt, "old_stream", "old_stream_used"; kernels-reset.txt): a launch
-     * crashes there, and other calls return an error (assumed: also those that were not asked). */
+     * crashes there, and other calls return an error (assumed: also unrecorded ones). */
     if (s->id && s->id <= device_last_reset(s->device)->stream) {
         if (strstr(call->origin.call, "aunch"))
             call_ended_by_reset(call, "a stream");

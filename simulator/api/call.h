@@ -19,7 +19,7 @@
 #include "api/declarations.h"
 
 /* Returns the number of calls that this process has made, which is the newest call's number in the
- * journal. It is no CUDA call and takes no lock, because a library that is loaded beside this one
+ * journal. It is no CUDA call and takes no lock, because a library that is loaded next to this one
  * calls it. */
 uint32_t sim_calls(void);
 #pragma GCC visibility pop
@@ -112,10 +112,10 @@ struct stream *call_stream(struct call *call, cudaStream_t handle);
  * sentence. */
 struct event *call_event(struct call *call, cudaEvent_t handle);
 /* Returns the object of a handle, or NULL for a null handle. A handle that is no object of this
- * kind ends the process with that sentence. */
+ * kind ends the process with a sentence. */
 void *call_object(const struct call *call, enum handle_kind kind, const void *handle);
-/* Ends the process with that sentence. `what` is for example "an event"; the others are the calls
- * that destroy and make one. */
+/* Ends the process because of a bad handle. `what` is for example "an event"; the others are the
+ * calls that destroy and make one. */
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
     __attribute__((noreturn));

@@ -17,7 +17,6 @@ static uint64_t last_id;
 /* The stack holds handles, because a context may end while it is in another thread's stack. */
 static _Thread_local void *stack[STACK_MAX];
 static _Thread_local unsigned depth;
-/* Whether this thread has called the runtime. */
 static _Thread_local bool calls_runtime;
 
 void context_initialize(void)

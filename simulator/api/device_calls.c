@@ -290,7 +290,7 @@ cudaError_t do_cudaDeviceGetP2PAttribute(struct call *call, int *value,
 }
 
 /* Returns the error of a list of atomic operations. Measured (probe-more-peers.txt,
- * "atomics_of_the_link"): a list of none is judged before the devices, and an unknown operation
+ * "atomics_of_the_link"): an empty list is judged before the devices, and an unknown operation
  * after them; the link and the host have no capability in any of them. Assumed: if one is unknown,
  * nothing is written. */
 static cudaError_t tell_atomics(unsigned *capabilities, const enum cudaAtomicOperation *operations,

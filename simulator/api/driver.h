@@ -1,5 +1,5 @@
 /* The functions that do the work of the driver API's calls which have no twin in the runtime. Each
- * returns the runtime's error; the driver's codes have the same numbers, but for those that only
+ * returns the runtime's error; the driver's codes have the same numbers, except those that only
  * the runtime has (api/driver_entry.c). */
 #ifndef SIM_API_DRIVER_H
 #define SIM_API_DRIVER_H

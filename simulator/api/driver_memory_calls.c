@@ -46,8 +46,8 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
 /* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
  * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors;
  * an array's part may begin between two elements; and a pitch may be 0. Measured
- * (probe-odd-driver.txt): then no byte is between two rows, as no row is between two slices if the
- * height is 0; and for a copy of no bytes, nothing counts. */
+ * (probe-odd-driver.txt): a pitch of 0 means no gap between rows, and a height of 0 none between
+ * slices; for a copy of no bytes, no field counts. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
                             struct cudaPos *pos, struct cudaPitchedPtr *ptr)
@@ -78,7 +78,7 @@ static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
     return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-/* Describes a copy as one of the runtime's between pitched memory, as which arrays count. */
+/* Describes a copy as the runtime's copy between pitched memory, which arrays count as. */
 static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
 {
     /* Documented: an array has no levels of detail. Measured (probe-more-answers.txt,
@@ -188,8 +188,8 @@ static bool is_managed(const struct address_info *a)
     return a->heap && a->heap->host_visible && (!a->pool || pool_is_managed(a->pool));
 }
 
-/* cudaMalloc's, which is the only memory with a handle for other processes and for network cards
- * (measured: probe-driver.txt). */
+/* Returns whether it is cudaMalloc memory, the only one with a handle for other processes and for
+ * network cards (measured: probe-driver.txt). */
 static bool is_plain(const struct address_info *a)
 {
     return a->heap && !a->pool && !a->heap->host_visible && !a->heap->is_virtual;
@@ -251,8 +251,8 @@ static uint64_t handle_types(const struct address_info *a, CUdeviceptr address)
     return a->pool ? (uint64_t)a->pool->props.handleTypes : 0;
 }
 
-/* Measured: probe-driver.txt, probe-owner.txt and probe-odd-driver.txt, but for the two addresses
- * and the id, which are documented. */
+/* Measured: probe-driver.txt, probe-owner.txt and probe-odd-driver.txt. Documented: the two
+ * addresses and the id. */
 static cudaError_t find_attribute(const struct call *call, const struct address_info *a,
                                   CUpointer_attribute attribute, CUdeviceptr address,
                                   struct attribute_value *v)
@@ -270,7 +270,7 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         start = (CUdeviceptr)a->heap->base;
         size = a->heap->limit;
     } else {
-        /* Measured (probe-odd-driver.txt), but for the address: a mapping is whole segments. */
+        /* Measured (probe-odd-driver.txt), except for the address: a mapping is whole segments. */
         const size_t segment = a->heap ? a->heap->segment_size : 2 * MiB;
         mapping -= mapping % segment;
         mapping_bytes = (start + size - mapping + segment - 1) / segment * segment;
@@ -310,7 +310,7 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: *v = VALUE(mapping_bytes); break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *v = VALUE(handle_types(a, address)); break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        /* Measured (probe-odd-peers.txt, "pointers"): only of mapped memory it tells the access. */
+        /* Measured (probe-odd-peers.txt, "pointers"): it tells the access only of mapped memory. */
         v->value = on_host || !a->heap->is_virtual || is_accessible
                      ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
@@ -346,8 +346,8 @@ cudaError_t do_cuPointerGetAttribute(struct call *call, void *value, CUpointer_a
     return e;
 }
 
-/* Documented: an address that is none of CUDA's is no error, and its attributes are 0, as are those
- * that the address has not. */
+/* Documented: an address that is not CUDA's is no error, and its attributes are 0, like those that
+ * any other address lacks. */
 cudaError_t do_cuPointerGetAttributes(struct call *call, unsigned int count,
                                       CUpointer_attribute *attributes, void **values,
                                       CUdeviceptr address)

@@ -307,7 +307,7 @@ cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction f
     return cudaSuccess;
 }
 
-/* Documented: an index behind the last parameter is CUDA_ERROR_INVALID_VALUE, with which a program
+/* Documented: an index after the last parameter is CUDA_ERROR_INVALID_VALUE, with which a program
  * counts them. */
 cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t index,
                                   size_t *offset, size_t *bytes)

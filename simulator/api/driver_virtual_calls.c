@@ -60,7 +60,7 @@ static cudaError_t check_properties(const struct call *call, const CUmemAllocati
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED || has_unknown(p)
         || types & (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT))
         return cudaErrorInvalidValue;
-    if (types & 8) /* Of a fabric. */
+    if (types & 8) /* A fabric handle. */
         return cudaErrorNotPermitted;
     if (place == CU_MEM_LOCATION_TYPE_HOST
         || (place == CU_MEM_LOCATION_TYPE_HOST_NUMA && p->location.id == 0))
@@ -282,7 +282,7 @@ cudaError_t do_cuMemImportFromShareableHandle(struct call *call,
     struct virtual_memory *m = virtual_memory_import(file);
     if (!m) {
         os_fd_close(file);
-        return cudaErrorNotSupported; /* As of the descriptor of a pool. */
+        return cudaErrorNotSupported; /* The error for a pool's descriptor. */
     }
     say_what_is_unchecked();
     *handle = (uintptr_t)m->handle;

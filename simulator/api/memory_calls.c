@@ -400,8 +400,8 @@ static bool is_elsewhere(const struct address_info *a, bool on_device)
     return !either && (a->heap != NULL) != on_device;
 }
 
-/* Describes a copy in the call's line: its direction, the one that it was given if that is another
- * one, its allocation (the source's if only that is in a heap) and, with two, also the source's. */
+/* Describes a copy in the call's line: its direction, and a given one that differs; its allocation
+ * (the source's if only the source is in a heap) and, with two, also the source's. */
 static void line_copy(struct call *call, const void *to, const void *from, enum cudaMemcpyKind kind)
 {
     static const char *const given[] = {"HostToHost", "HostToDevice", "DeviceToHost",

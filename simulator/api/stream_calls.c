@@ -393,7 +393,7 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
         return cudaErrorInvalidValue;
     struct event *a = call_event(call, start);
     struct event *b = call_event(call, end);
-    /* Measured (probe-odd-peers.txt, "events"): what is wrong with the first event comes first. */
+    /* Measured (probe-odd-peers.txt, "events"): a mistake in the first event is found first. */
     cudaError_t e = check_timed(a);
     if (!e)
         e = check_timed(b);
