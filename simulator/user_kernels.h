@@ -42,7 +42,7 @@
  *
  * The last two are seen only in memory of one device and one process (cudaMalloc and pools of a
  * device) and, in a range of more than 16 MiB that is read, only in the first and last 8 MiB. All
- * other undeclared touches go unseen: reads beside a range, writes farther away, and what the
+ * other undeclared touches go unseen: reads next to a range, writes farther away, and what the
  * function does to pinned and managed memory or to the program's own variables. With SIM_CHECK=off
  * only the first is reported, because the program cannot continue after it. */
 #ifndef SIM_USER_KERNELS_H

@@ -13,7 +13,7 @@
         (first) = (item);               \
     } while (0)
 
-/* A processor guesses which way is taken faster than it computes where to write. */
+/* Branches, because a processor predicts one sooner than it computes where to write. */
 #define LIST_TAKE(first, item)                         \
     do {                                               \
         if ((item)->previous)                          \

@@ -9,8 +9,8 @@ static struct {
     uint32_t random; /* xorshift32 is enough: priorities need no secret, only a good spread. */
 } treap = {2463534242u};
 
-/* Stands for a missing child, so that no processor has to guess whether there is one. What is
- * written to its parent is never read. */
+/* Stands for a missing child, so that no branch depends on whether there is one. What is written to
+ * its parent is never read. */
 static struct tree_node none = {.min_value = UINT64_MAX};
 
 static struct tree_node *or_none(struct tree_node *n) { return n ? n : &none; }

@@ -1,7 +1,7 @@
 /* Reads fat binaries. NVIDIA documents the wrapper (the toolkit's fatbinary_section.h). What it
  * points to was learned from the output of nvcc 13.0 with each --compress-mode:
  *
- *   container   magic, version, size of the header, size of all entries behind it
+ *   container   magic, version, size of the header, size of all entries after it
  *   entry       kind (1: PTX, 2: code for one GPU), size of its header, size of its bytes,
  *               compressed size, architecture, flags, size of the text
  *

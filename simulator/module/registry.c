@@ -26,8 +26,8 @@ static size_t bucket_of(const void *host)
 
 /* ---- names ---- */
 
-/* Is it a namespace that says nothing: the compiler's name of one without a name, or of a library
- * its version (cub::CUB_300001_SM_900, cuda::__4) and its inside (cub::detail)? */
+/* Is it a namespace that tells nothing: one without a name, or a library's version or internals
+ * (cub::CUB_300001_SM_900, cuda::__4, cub::detail)? */
 static bool says_nothing(const char *name, const char *part, size_t length)
 {
     static const char *const libraries[] = {"cub", "thrust", "cuda"};
@@ -43,8 +43,8 @@ static bool says_nothing(const char *name, const char *part, size_t length)
     return false;
 }
 
-/* Appends the identifier that its length stands before, as C++ compilers write names; returns what
- * follows, or NULL when there is none. */
+/* Appends the identifier that follows its length, the form in which C++ compilers write names.
+ * Returns what comes after it, or NULL if there is none. */
 static const char *append_part(char *name, const char *symbol)
 {
     size_t length = 0;

@@ -1,7 +1,7 @@
-/* NEEDS_LOCK() asserts that the calling thread has the lock. With it begins each function that
- * another room calls and that must not be called without the lock. In sanitizer builds
- * (SANITIZE=..., which define ASSERT_LOCK) a call without it ends the process with the function's
- * name. Elsewhere NEEDS_LOCK() costs nothing. */
+/* NEEDS_LOCK() asserts that the calling thread has the lock. Each function that another room calls
+ * and that must not be called without the lock begins with it. In sanitizer builds (SANITIZE=...,
+ * which define ASSERT_LOCK) a call without it ends the process with the function's name. Elsewhere
+ * NEEDS_LOCK() costs nothing. */
 #ifndef SIM_OS_NEEDS_LOCK_H
 #define SIM_OS_NEEDS_LOCK_H
 

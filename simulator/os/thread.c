@@ -406,7 +406,7 @@ bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
     return works;
 }
 
-/* What the calling thread rested while that was excluded, and its state when that began. */
+/* The calling thread's rest in excluded periods, and its os_rest when the present one began. */
 static _Thread_local struct os_rest excluded_rest, exclude_begin;
 
 uint64_t os_waits(void)

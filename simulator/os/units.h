@@ -17,7 +17,6 @@ extern size_t os_page_bytes;
 /* The unit in which the host's cache reads (assumed for most processors). */
 #define CACHE_LINE ((size_t)64)
 
-/* Rounds n up to a multiple of `unit`. */
 static inline size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 /* Rounds n down or up to a page boundary. */
 static inline size_t page_down(size_t n) { return n & ~(PAGE - 1); }

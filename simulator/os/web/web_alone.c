@@ -5,7 +5,7 @@
 #include "os/process.h"
 #include "os/seal.h"
 
-/* What a page lacks is asked for in vain. */
+/* A function that a page lacks ignores its parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* After this many polls, more than for a gate (sched/engine.c), a wait is assumed to be endless. */

@@ -6,7 +6,7 @@
 
 #include "os/os.h"
 
-/* What a page lacks is asked for in vain. */
+/* A function that a page lacks ignores its parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define FILES_MAX 64

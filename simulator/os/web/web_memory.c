@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a page lacks is asked for in vain. */
+/* A function that a page lacks ignores its parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* The storage of a range, and the number of ranges at a time. A program that needs more ends with a

@@ -8,7 +8,7 @@
 #include "os/web/site.h"
 #include "os/write.h"
 
-/* What a page lacks is asked for in vain. */
+/* A function that a page lacks ignores its parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* A page accepts all of a text at once. */
