@@ -21,7 +21,7 @@ typedef void instruction_run(struct warp *w, const struct instruction *i, uint32
 enum instruction_kind {
     /* `run` runs it, and the next one follows. */
     INSTRUCTION_PLAIN,
-    /* The same, after its threads have come together (shfl.sync). */
+    /* Plain, after its threads have come together (shfl.sync). */
     INSTRUCTION_TOGETHER,
     INSTRUCTION_BRANCH,
     INSTRUCTION_BRANCH_TABLE,
@@ -161,7 +161,7 @@ struct code {
     size_t given_count;
     struct sequence *sequences;
     size_t sequence_count;
-    /* The instructions that compute them. They are not in `all`. */
+    /* The instructions that compute the sequences, which are not in `all`. */
     struct instruction *apart;
     size_t apart_count;
     /* A branch goes back. */

@@ -142,7 +142,7 @@ uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
     return at;
 }
 
-/* In the order of the values in threads.c. */
+/* In the order of block_special (ptx/threads.c). */
 static const char special_names[] =
     "%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z %ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y "
     "%nctaid.z %laneid %warpid %nwarpid %smid %nsmid %lanemask_eq %lanemask_le %lanemask_lt "

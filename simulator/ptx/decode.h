@@ -114,7 +114,7 @@ struct decoder {
 
 /* Refuses the kernel, because this statement cannot be run. Only the first reason is kept. */
 void decode_refuse(struct decoder *d, const char *why);
-/* Returns which of the words it is, from 1 on, or 0. There is one space between two of them. */
+/* Returns the word's number among `words`, from 1, or 0. One space separates two words. */
 unsigned word_among(struct word w, const char *words);
 /* Returns whether the statement has one of these modifiers. */
 bool has_part(const struct statement *st, const char *words);

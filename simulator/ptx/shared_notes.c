@@ -331,7 +331,7 @@ static bool changes_nothing(const struct warp *w, const struct instruction *i, u
 }
 
 /* Returns whether thread l stores the same as another thread of the warp. Other kinds of writes are
- * assumed to. */
+ * assumed to store the same. */
 static bool stores_the_same(const struct warp *w, const struct instruction *i, unsigned l,
                             unsigned other)
 {

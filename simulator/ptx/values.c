@@ -3,7 +3,7 @@
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* Returns whether none of these bytes has a value. If only some have one, the others are mostly
+/* Returns whether none of these bytes has a value. If only some have one, the others are usually
  * padding of a structure that is read as a whole. */
 static bool is_unwritten(const struct window *win, uint64_t address, size_t bytes)
 {

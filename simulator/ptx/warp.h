@@ -356,7 +356,7 @@ void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, u
                   const uint64_t *at);
 /* Called after each instruction of a frame with such values. */
 void values_flow(struct warp *w, const struct instruction *i, uint32_t lanes);
-/* Return which threads store such a value, and note that they store it to device memory. */
+/* Return which threads store tainted values, and note that they store them to device memory. */
 uint32_t values_tainted(const struct warp *w, const struct instruction *i, uint32_t lanes);
 void values_tainted_stored(struct warp *w, const struct instruction *i, uint32_t lanes);
 /* These threads have stored to shared memory, where carried values count as read. */
@@ -420,7 +420,7 @@ __extension__ typedef __int128 wide_s128;
 #define FOR_LANES(l, lanes)                                                             \
     for (uint32_t rest = (lanes), l; rest && (l = (unsigned)__builtin_ctz(rest), true); \
          rest &= rest - 1)
-/* The same. If all take part, the compiler may do several at once. */
+/* Does the same. If all take part, the compiler may do several at once. */
 #define EACH_LANE(lanes, ...)                                            \
     if ((lanes) == ALL_LANES) {                                          \
         AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ } \
