@@ -128,8 +128,8 @@ static const char *read_container(const char *data, void (*found)(void *, char *
     if (!best && any_later)
         return is_later;
     if (!best)
-        return "it has code for GPUs alone and no PTX: compile for an architecture and not for a "
-               "code alone, for example nvcc -arch=compute_90, or without -arch";
+        return "it has machine code for GPUs and no PTX: compile with nvcc -arch=compute_90, or "
+               "without -arch";
     bool compressed = best->flags & (FLAG_ZSTD | FLAG_LZ4);
     size_t bytes = compressed ? best->text_bytes : best->bytes;
     char *text = os_allocate(bytes + 1);

@@ -89,7 +89,7 @@ static void read_elements(struct decoder *d, struct instruction *i, const struct
     const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
     size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
     if (count != i->count) {
-        decode_refuse(d, "as many registers as the instruction has no elements");
+        decode_refuse(d, "another number of registers than of elements");
         return;
     }
     for (size_t n = 0; n < count; n++) {

@@ -44,7 +44,7 @@ static void read_values(struct decoder *d, const struct operand *o, struct instr
     const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
     const size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
     if (count != i->count) {
-        decode_refuse(d, "as many registers as the instruction has no elements");
+        decode_refuse(d, "another number of registers than of elements");
         return;
     }
     for (size_t n = 0; n < count; n++)

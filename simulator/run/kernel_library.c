@@ -18,8 +18,8 @@ const char *kernel_library_load(void)
         return NULL;
     *(void **)&take = os_load_neighbor("libptx.so", "ptx_library");
     if (!take)
-        return "libptx.so, which runs kernels, is not beside the simulated device's library, or is "
-               "not of the same build (type make simulator in the workbook)";
+        return "libptx.so, which runs kernels, is not next to the simulated device's library, or "
+               "is of another build (type make simulator in the workbook)";
     library = take(&lent);
     return library ? NULL
                    : "the simulated device was built on a machine whose processor has AVX2, which "

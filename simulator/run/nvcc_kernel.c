@@ -819,7 +819,7 @@ static const struct {
                        "cudaBoundaryModeTrap"},
     [FAULT_WAITS] = {cudaErrorLaunchTimeout, false,
                      "reads memory again and again that nothing on the device changes. If it waits "
-                     "for the host: kernels that do are not simulated, but for launch_hold of "
+                     "for the host: kernels that do are not simulated, except launch_hold of "
                      "kernels.h. The GPU would go on waiting"},
 };
 

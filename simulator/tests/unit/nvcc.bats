@@ -60,7 +60,7 @@ simulated device was built on a machine whose processor has AVX2, which this one
         "$ROOT/simulator/tests/unit/kernels/sums.ptx"
     assert_failure
     assert_output --partial "the kernel sums was built by nvcc and does not run here: libptx.so, \
-which runs kernels, is not beside the simulated device's library, or is not of the same build \
+which runs kernels, is not next to the simulated device's library, or is of another build \
 (type make simulator in the workbook). Its launches return cudaErrorNoKernelImageForDevice"
 }
 
@@ -120,7 +120,7 @@ cudaSuccess
     compiled program.cu -gencode arch=compute_90,code=sm_90
     run bounded ./program
     gave_up "a launch of the kernel set was refused"
-    assert_line --partial "it has code for GPUs alone and no PTX"
+    assert_line --partial "it has machine code for GPUs and no PTX"
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
 }
 
