@@ -525,7 +525,7 @@ def new(word, kind, name, file=""):
     replace(file_of(room), f"{text_of(file_of(room)).rstrip()}\n\n{added}")
     print(f"{file_of(room)} ends with this now:\n\n{added}")
     if lines[0].endswith(":"):
-        print(f'Write a sentence about it behind "{lines[0]}".')
+        print(f'Write a sentence about it after "{lines[0]}".')
     if missed:
         print("Of what the rule says a few words are enough: those that fit this mistake alone.")
     if file == program:

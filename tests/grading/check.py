@@ -566,7 +566,7 @@ def segments_off(got, right, segment):
     if int(got) and int(got) * segment == right:
         return " That is how many segments they are: multiply by their size."
     if int(got) % segment:
-        return f" That is no number of whole segments of {segment} MiB."
+        return f" That is not a whole number of segments of {segment} MiB."
     off = (int(got) - right) // segment
     return f" That is {abs(off)} segment{'s' * (abs(off) > 1)} too {'many' if off > 0 else 'few'}."
 

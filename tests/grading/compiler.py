@@ -294,8 +294,8 @@ class Compilation:
         if status == NO_OBJECT:
             return self.failed(
                 status,
-                f"{self.file} does not compile: the assembler does not take what the compiler "
-                "made of it. Is a name in an attribute, or behind asm, none of C's?",
+                f"{self.file} does not compile: the assembler rejects what the compiler made "
+                "of it. Is a name in an attribute, or after asm, not a name in C?",
             )
         if status == TOO_LARGE:
             return Compiled(object_file.TOO_LARGE, refused=True)

@@ -66,7 +66,7 @@ def section_sentence(line):
         return None
     if not re.fullmatch(f"{CONTENTS}|{TABLES}", name):
         return (
-            f"It has the section {quoted(name)}, which the compiler makes of no function and no "
+            f"It has the section {quoted(name)}, which the compiler makes for no function and no "
             "variable: leave out the attribute section."
         )
     if "X" in flags and ("W" in flags or not re.fullmatch(r"\.text(\..*)?", name)):

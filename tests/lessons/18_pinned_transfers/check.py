@@ -53,7 +53,7 @@ def listed(run):
         for x in work(run, 0)
     ]
     blocking = run.journal.calls("cudaMemcpy").that(lambda x: x["file"] != "ask.h")
-    more = f" cudaMemcpy{line_of(blocking[0])} is in no stream of them." if blocking else ""
+    more = f" cudaMemcpy{line_of(blocking[0])} is in none of these streams." if blocking else ""
     return f"in this order: {', '.join(words[:12])}.{more}" if words else "it made no such call."
 
 
