@@ -78,7 +78,7 @@ static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
     return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-/* Describes a copy as the runtime's copy between pitched memory, which arrays count as. */
+/* Describes a copy as the runtime's between pitched memory, treating arrays as such memory. */
 static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
 {
     /* Documented: an array has no levels of detail. Measured (probe-more-answers.txt,
@@ -346,8 +346,8 @@ cudaError_t do_cuPointerGetAttribute(struct call *call, void *value, CUpointer_a
     return e;
 }
 
-/* Documented: an address that is not CUDA's is no error, and its attributes are 0, like those that
- * any other address lacks. */
+/* Documented: for an address that is not CUDA's, all attributes are 0, and for others those that
+ * they lack; neither is an error. */
 cudaError_t do_cuPointerGetAttributes(struct call *call, unsigned int count,
                                       CUpointer_attribute *attributes, void **values,
                                       CUdeviceptr address)
