@@ -174,7 +174,7 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* The first seven do not change what is simulated. */
+/* The first seven do not change what is simulated, so `given` leaves them out. */
 static const char *const names[] = {
     "SIM_JOURNAL", "SIM_REPORT",  "SIM_SEAL",         "SIM_CHECK_LAWS",
     "SIM_SUMMARY", "SIM_COLUMNS", "SIM_THREADS",      "SIM_CHECK",

@@ -70,7 +70,6 @@ struct warp {
     bool is_watched;
     /* The threads that have not ended. */
     uint32_t alive;
-    /* Every live thread is in one group. The first group runs. */
     struct group groups[WARP_SIZE];
     unsigned group_count;
     /* How often a loop that waits has run (SPINS_MAX) since another group was last preferred; how

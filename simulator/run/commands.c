@@ -521,7 +521,7 @@ static void effect_memset(struct op *op)
         fill_rows(op, op->value);
 }
 
-/* Assumed: rows take as long as the same bytes in one piece. */
+/* Assumed, also for copies: rows take as long as the same bytes in one piece. */
 static struct op *queue_memset(const struct call *call, struct address_info *a, void *to, int value,
                                struct rows r, void (*effect)(struct op *), struct stream *s)
 {
@@ -776,7 +776,6 @@ static enum copy_wait async_copy_wait(const struct address_info *to,
     return is_pageable(from, s->device) ? COPY_STAGED : COPY_QUEUED;
 }
 
-/* Assumed: rows take as long as the same bytes in one piece. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait)
 {

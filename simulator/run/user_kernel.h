@@ -11,8 +11,7 @@
 #include "base/origin.h"
 #include "sched/stream.h"
 
-/* A launch, in one piece of memory of `size` bytes, so that nodes, executable graphs, and ops can
- * each have a copy, which they free with os_free. The argument follows the ranges. */
+/* A launch, in one piece of memory like a struct nvcc_kernel. The argument follows the ranges. */
 struct user_kernel {
     size_t size;
     /* Lives as long as the process. */
