@@ -69,7 +69,7 @@ enum call_flags {
 /* Does all the work of a call that only stores a value for the program. */
 #define STORE(pointer, value) \
     ((pointer) ? (*(pointer) = (value), cudaSuccess) : cudaErrorInvalidValue)
-/* The same, if `object`, which has the value, exists. Otherwise the call returns `error`. */
+/* Does the same if `object`, which has the value, exists. Otherwise the call returns `error`. */
 #define STORE_OF(object, error, pointer, value) \
     ((pointer) && !(object) ? (error) : STORE(pointer, value))
 
@@ -119,9 +119,9 @@ void *call_object(const struct call *call, enum handle_kind kind, const void *ha
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
     __attribute__((noreturn));
-/* Ends the process in the same way because of what a reset has ended, such as "a stream". */
+/* Ends the process because of what a reset has ended, such as "a stream". */
 void call_ended_by_reset(const struct call *call, const char *what) __attribute__((noreturn));
-/* Ends the process in the same way because a destroyed pool is made current for a device. */
+/* Ends the process because a destroyed pool is made current for a device. */
 void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
 /* Ends the process after the checker's report, which is not repeated, because a real driver would
  * not survive the call. */

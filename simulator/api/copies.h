@@ -31,8 +31,8 @@ cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t byt
 cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r);
 cudaError_t memset_async(struct call *call, void *to, int value, unsigned element, struct rows r,
                          struct stream *s);
-/* The same for rows at these pitches, and for slices of rows. A row has `width` elements of so many
- * bytes. */
+/* Do the same for rows at these pitches, and for slices of rows. A row has `width` elements of so
+ * many bytes. */
 cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *from,
                     size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                     const cudaStream_t *stream);

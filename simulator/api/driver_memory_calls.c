@@ -226,7 +226,7 @@ static cudaError_t find_owner(const struct call *call, const struct address_info
                               CUcontext *context)
 {
     *context = NULL;
-    /* Measured (probe-virtual.txt, "known_of_addresses"): the same for a mapping. */
+    /* Measured (probe-virtual.txt, "known_of_addresses"): a mapping has none, either. */
     if (a->pool || (a->heap && a->heap->is_virtual))
         return cudaSuccess;
     if (context_count_created())

@@ -171,7 +171,7 @@ static cudaError_t allocation_task(struct new_node *a, struct cudaMemAllocNodePa
 
 static cudaError_t free_task(struct new_node *a, const void *address)
 {
-    /* Assumed as for an allocation. */
+    /* Assumed: an allocation node's error. */
     if (a->g->parent && !a->g->is_body)
         return cudaErrorNotSupported;
     a->task.kind = TASK_FREE;

@@ -52,7 +52,7 @@ cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *loca
     bool is_destroyed = !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED;
     if (!location || (!p && !is_destroyed))
         return cudaErrorInvalidValue;
-    /* Assumed as for getting. */
+    /* Assumed: the getter's error. */
     if (location->type >= cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     line_location(&call->line, location, type);

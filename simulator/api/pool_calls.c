@@ -403,9 +403,9 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
         && d->flags == cudaMemAccessFlagsProtReadWrite;
 }
 
-/* Check one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type
- * in a device's own pool: probe-outsiders-peers.txt, "answers"; and what comes first:
- * probe-odd-answers.txt, "places", and probe-odd-peers.txt, "lists"): its place, ... */
+/* Check one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type in
+ * a device's own pool: probe-outsiders-peers.txt, "answers"; and what comes first:
+ * probe-odd-answers.txt, "places", and probe-odd-peers.txt, "lists"). */
 static cudaError_t check_place(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location);
@@ -420,7 +420,6 @@ static cudaError_t check_place(const struct pool *p, const struct cudaMemAccessD
                                                                   : cudaSuccess;
 }
 
-/* ... its flags, ... */
 static cudaError_t check_flags(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     (void)p;
@@ -429,7 +428,6 @@ static cudaError_t check_flags(const struct pool *p, const struct cudaMemAccessD
              : cudaErrorInvalidValue;
 }
 
-/* ... and whether the access can be changed. */
 static cudaError_t check_change(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
@@ -446,7 +444,7 @@ static cudaError_t check_change(const struct pool *p, const struct cudaMemAccess
                                                                   : cudaSuccess;
 }
 
-/* Each is made of all entries before the next. */
+/* Each check is made of all entries before the next check. */
 static cudaError_t (*const access_checks[])(const struct pool *,
                                             const struct cudaMemAccessDesc *) = {
     check_place, check_flags, check_change};

@@ -284,7 +284,7 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
         EACH_LANE(lanes, const double x = a_##A[l]; const double r = ceil(x); __VA_ARGS__) break;  \
     default: EACH_LANE(lanes, const double x = a_##A[l]; const double r = rint(x); __VA_ARGS__)    \
     }
-/* The same as integer_of: comparisons with a NaN are false. */
+/* Equal to integer_of, because comparisons with a NaN are false. */
 #define TO_S32(nan)                                                 \
     const double most = r >= 2147483647.0 ? 2147483647.0 : r;       \
     const double in = most >= -2147483648.0 ? most : -2147483648.0; \

@@ -15,7 +15,7 @@
 
 /* The number of instructions that a warp runs before it is another warp's turn. */
 #define BUDGET 100000
-/* The same for cooperative launches, whose blocks wait for each other. */
+/* A warp's turn in a cooperative launch, whose blocks wait for each other, is shorter. */
 #define BUDGET_COOPERATIVE 2000
 /* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
  * changing anything waits for the host. */

@@ -64,7 +64,7 @@ static INLINE float signed_by(float x, float y, float z)
     const uint32_t sign = (bits_of_float(y) ^ bits_of_float(z)) & 0x80000000;
     return x == x ? float_of_bits(bits_of_float(x) | sign) : F(x);
 }
-/* The same for one or two halves. A NaN is 0x7FFF. */
+/* Does this for one or two halves. A NaN is 0x7FFF. */
 #define SIGNED(name, x, y) with_signs(name(x & 0x7FFF7FFF, y & 0x7FFF7FFF), (x) ^ (y))
 static INLINE uint32_t with_signs(uint32_t sizes, uint32_t signs)
 {
