@@ -65,10 +65,10 @@ cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraph
 /* Returns the task of a node of this kind, or NULL. */
 const struct task *graph_task(struct call *call, cudaGraphNode_t node, enum task_kind kind);
 
-/* Lists the nodes of a graph with at most this many dependencies, or the nodes on which a node
+/* Lists the nodes of a graph, or only those that depend on none, or the nodes on which a node
  * depends, or its dependents. */
 cudaError_t graph_list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                             size_t *count, size_t most_dependencies);
+                             size_t *count, bool roots);
 cudaError_t graph_list_neighbors(struct call *call, cudaGraphNode_t node, cudaGraphNode_t *nodes,
                                  cudaGraphEdgeData *data, size_t *count, bool dependents);
 

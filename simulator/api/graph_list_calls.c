@@ -1,16 +1,26 @@
 /* Calls that list the nodes and edges of a graph, and that remove them. */
 #include "graph/graph.h"
 
+#include <stdlib.h>
+
 #include "api/graph_arguments.h"
 #include "graph_list_calls.inc"
 #include "os/os.h"
 
 /* A program queries a list twice: without room, to learn the number, and then with room for that
- * many. Unused room is set to null (documented). */
+ * many. Unused room is set to null (documented). The order of each list, and that room for no entry
+ * is an error, are measured (probe-odd-answers.txt, "lists"). */
 struct list {
     cudaGraphNode_t *nodes, *to_nodes;
     size_t capacity, count;
 };
+
+static bool list_begin(struct list *l, cudaGraphNode_t *nodes, cudaGraphNode_t *to_nodes,
+                       const size_t *count)
+{
+    *l = (struct list){nodes, to_nodes, nodes && count ? *count : 0, 0};
+    return count && (!nodes || *count);
+}
 
 static void list_put(struct list *l, struct node *n, struct node *to_node)
 {
@@ -35,16 +45,37 @@ static void list_finish(const struct list *l, cudaGraphEdgeData *data, size_t *c
     *count = l->count;
 }
 
+static int compare_roots(const void *left, const void *right)
+{
+    const struct node *const *a = left, *const *b = right;
+    return ((*b)->root_number > (*a)->root_number) - ((*b)->root_number < (*a)->root_number);
+}
+
+/* The node that became a root last comes first. */
+static void list_put_roots(struct list *l, const struct graph *g)
+{
+    struct node **roots = os_allocate((g->count + 1) * sizeof(struct node *));
+    size_t count = 0;
+    for (struct node *n = g->first; n; n = n->next)
+        if (!n->dependency_count)
+            roots[count++] = n;
+    qsort(roots, count, sizeof *roots, compare_roots);
+    for (size_t i = 0; i < count; i++)
+        list_put(l, roots[i], NULL);
+    os_free(roots);
+}
+
 cudaError_t graph_list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                             size_t *count, size_t most_dependencies)
+                             size_t *count, bool roots)
 {
     struct graph *g = graph_of(call, graph);
-    if (!g || !count)
+    struct list l;
+    if (!list_begin(&l, nodes, NULL, count) || !g)
         return cudaErrorInvalidValue;
-    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (struct node *n = g->first; n; n = n->next)
-        if (n->dependency_count <= most_dependencies)
-            list_put(&l, n, NULL);
+    if (roots)
+        list_put_roots(&l, g);
+    for (struct node *n = g->first; !roots && n; n = n->next)
+        list_put(&l, n, NULL);
     list_finish(&l, NULL, count);
     return cudaSuccess;
 }
@@ -52,7 +83,7 @@ cudaError_t graph_list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode
 cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
                                  size_t *count)
 {
-    cudaError_t e = graph_list_nodes(call, graph, nodes, count, SIZE_MAX);
+    cudaError_t e = graph_list_nodes(call, graph, nodes, count, false);
     if (!e)
         line_number(&call->line, "nodes", *count);
     return e;
@@ -62,12 +93,12 @@ cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraph
                                  cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count)
 {
     struct graph *g = graph_of(call, graph);
-    if (!g || !count || !from != !to)
+    struct list l;
+    if (!list_begin(&l, from, to, count) || !g || !from != !to)
         return cudaErrorInvalidValue;
-    struct list l = {from, to, from ? *count : 0, 0};
     for (struct node *n = g->first; n; n = n->next)
-        for (size_t i = 0; i < n->dependency_count; i++)
-            list_put(&l, n->dependencies[i], n);
+        for (size_t i = 0; i < n->dependent_count; i++)
+            list_put(&l, n, n->dependents[i]);
     list_finish(&l, data, count);
     return cudaSuccess;
 }
@@ -76,14 +107,12 @@ cudaError_t graph_list_neighbors(struct call *call, cudaGraphNode_t node, cudaGr
                                  cudaGraphEdgeData *data, size_t *count, bool dependents)
 {
     struct node *n = node_of(call, node);
-    if (!n || !count)
+    struct list l;
+    if (!list_begin(&l, nodes, NULL, count) || !n)
         return cudaErrorInvalidValue;
-    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (size_t i = 0; !dependents && i < n->dependency_count; i++)
-        list_put(&l, n->dependencies[i], NULL);
-    for (struct node *other = n->graph->first; dependents && other; other = other->next)
-        if (graph_has_edge(n, other))
-            list_put(&l, other, NULL);
+    size_t found = dependents ? n->dependent_count : n->dependency_count;
+    for (size_t i = 0; i < found; i++)
+        list_put(&l, dependents ? n->dependents[i] : n->dependencies[i], NULL);
     list_finish(&l, data, count);
     return cudaSuccess;
 }

@@ -71,6 +71,7 @@ static void free_node(struct node *n)
         free_conditional(n->task.conditional);
     os_free(n->arguments);
     os_free(n->dependencies);
+    os_free(n->dependents);
     os_free(n);
 }
 
@@ -100,6 +101,7 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
     g->count++;
     n->handle = handle_new(HANDLE_GRAPH_NODE, n);
     n->task = task_copy(task);
+    n->root_number = ++g->last_root_number;
     for (size_t i = 0; i < count; i++)
         graph_add_edge(dependencies[i], n);
     if (g->last)
@@ -157,14 +159,23 @@ bool graph_has_edge(const struct node *from, const struct node *to)
     return false;
 }
 
-void graph_remove_edge(const struct node *from, struct node *to)
+/* Removes the node from the array, and returns the new length. */
+static size_t without(struct node **nodes, size_t count, const struct node *n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] != n)
+            nodes[kept++] = nodes[i];
+    return kept;
+}
+
+void graph_remove_edge(struct node *from, struct node *to)
 {
     NEEDS_LOCK();
-    size_t kept = 0;
-    for (size_t i = 0; i < to->dependency_count; i++)
-        if (to->dependencies[i] != from)
-            to->dependencies[kept++] = to->dependencies[i];
-    to->dependency_count = kept;
+    from->dependent_count = without(from->dependents, from->dependent_count, to);
+    to->dependency_count = without(to->dependencies, to->dependency_count, from);
+    if (!to->dependency_count)
+        to->root_number = ++to->graph->last_root_number;
 }
 
 void graph_remove_node(struct node *n)
@@ -172,11 +183,13 @@ void graph_remove_node(struct node *n)
     NEEDS_LOCK();
     struct graph *g = n->graph;
     struct node *before = NULL;
-    for (struct node *other = g->first; other; other = other->next) {
-        graph_remove_edge(n, other);
+    while (n->dependency_count)
+        graph_remove_edge(n->dependencies[0], n);
+    while (n->dependent_count)
+        graph_remove_edge(n, n->dependents[0]);
+    for (struct node *other = g->first; other; other = other->next)
         if (other->next == n)
             before = other;
-    }
     if (before)
         before->next = n->next;
     else
@@ -195,6 +208,9 @@ bool graph_add_edge(struct node *from, struct node *to)
     to->dependencies =
         os_grow(to->dependencies, (to->dependency_count + 1) * sizeof(struct node *));
     to->dependencies[to->dependency_count++] = from;
+    from->dependents =
+        os_grow(from->dependents, (from->dependent_count + 1) * sizeof(struct node *));
+    from->dependents[from->dependent_count++] = to;
     return true;
 }
 

@@ -106,6 +106,11 @@ struct node {
     /* The nodes on which this node depends. */
     struct node **dependencies;
     size_t dependency_count;
+    /* The nodes that depend on this node, in the order in which their edges were added. */
+    struct node **dependents;
+    size_t dependent_count;
+    /* While the node has no dependencies: when it lost the last one, or was added without one. */
+    uint32_t root_number;
     /* The node's index in the last order of its graph (graph_flatten). */
     size_t position;
     /* The number of the last walk that visited the node. */
@@ -123,7 +128,7 @@ struct graph {
     struct condition *conditions;
     struct node *first, *last;
     size_t count;
-    uint32_t last_node_id;
+    uint32_t last_node_id, last_root_number;
     /* The memory of the graph's allocation nodes: NULL, or a list with one entry a device. */
     struct graph_memory *memory;
     /* The graph has memory nodes, so it may have only one executable graph (documented). */
@@ -160,7 +165,7 @@ bool graph_has_conditionals(const struct graph *g);
 bool graph_add_edge(struct node *from, struct node *to);
 bool graph_has_edge(const struct node *from, const struct node *to);
 /* Removes an edge, which must exist. */
-void graph_remove_edge(const struct node *from, struct node *to);
+void graph_remove_edge(struct node *from, struct node *to);
 /* Frees a node with its edges. The graph must have no memory nodes. */
 void graph_remove_node(struct node *n);
 /* Visits these nodes and all nodes on which they depend. Until the next walk over any graph,

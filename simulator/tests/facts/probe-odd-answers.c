@@ -132,4 +132,83 @@ CASE(itself)
     RECORD(cudaGraphAddChildGraphNode(&n, g, NULL, 0, g));
 }
 
+/* In which order are roots, edges and dependents listed, and what is room for none? */
+static cudaGraphNode_t nodes[5];
+
+static int index_of(cudaGraphNode_t node)
+{
+    int i = 0;
+    while (i < 5 && nodes[i] != node)
+        i++;
+    return i;
+}
+
+static void print_lists(cudaGraph_t g)
+{
+    cudaGraphNode_t from[8], to[8];
+    size_t count = 8;
+    cudaGraphGetRootNodes(g, from, &count);
+    for (size_t i = 0; i < count; i++)
+        printf(" %d", index_of(from[i]));
+    count = 8;
+    cudaGraphGetEdges(g, from, to, NULL, &count);
+    for (size_t i = 0; i < count; i++)
+        printf(" %d>%d", index_of(from[i]), index_of(to[i]));
+    printf("\n");
+}
+
+static cudaGraph_t graph_of_five(void)
+{
+    cudaGraph_t g = new_graph();
+    for (int i = 0; i < 5; i++)
+        cudaGraphAddEmptyNode(&nodes[i], g, i ? &nodes[i - 1] : NULL, i == 3);
+    return g;
+}
+
+CASE(lists)
+{
+    cudaGraph_t g = graph_of_five();
+    size_t none = 0;
+    print_lists(g);
+    cudaGraphAddDependencies(g, &nodes[0], &nodes[4], NULL, 1);
+    cudaGraphAddDependencies(g, &nodes[0], &nodes[1], NULL, 1);
+    print_lists(g);
+    cudaGraphRemoveDependencies(g, &nodes[0], &nodes[1], NULL, 1);
+    print_lists(g);
+    cudaGraphRemoveDependencies(g, &nodes[2], &nodes[3], NULL, 1);
+    print_lists(g);
+    RECORD(cudaGraphGetNodes(g, nodes, &none));
+    RECORD(cudaGraphGetRootNodes(g, nodes, &none));
+    RECORD(cudaGraphGetEdges(g, nodes, nodes, NULL, &none));
+    RECORD(cudaGraphNodeGetDependencies(nodes[0], nodes, NULL, &none));
+    RECORD(cudaGraphNodeGetDependentNodes(nodes[0], nodes, NULL, &none));
+}
+
+/* Which obstacle to an update is told? */
+static void update(cudaGraphExec_t x, cudaGraph_t g)
+{
+    cudaGraphExecUpdateResultInfo found = {.result = cudaGraphExecUpdateSuccess};
+    RECORD(cudaGraphExecUpdate(x, g, &found));
+    NOTE("result %d, node %d", found.result, index_of(found.errorNode));
+}
+
+CASE(updates)
+{
+    struct cudaHostNodeParams function = {nothing, NULL};
+    cudaGraphExec_t x, y;
+    cudaGraph_t g = graph_of_five(), other = new_graph();
+    cudaGraphInstantiate(&x, g, 0);
+    g = graph_of_five();
+    cudaGraphAddDependencies(g, &nodes[1], &nodes[4], NULL, 1);
+    update(x, g);
+    for (int i = 0; i < 5; i++)
+        cudaGraphAddHostNode(&nodes[i], other, i ? &nodes[i - 1] : NULL, i == 3, &function);
+    update(x, other);
+    alloc_node(other, NULL, 1000, &p);
+    update(x, other);
+    RECORD(cudaGraphInstantiate(&y, other, 0));
+    update(x, other);
+    update(y, other);
+}
+
 int main(int argc, char **argv) { return run_cases(argc, argv); }

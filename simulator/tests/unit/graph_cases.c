@@ -465,7 +465,7 @@ CASE(updates)
 
     IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
     SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
-    SAME(1, info.errorNode == m[1]);
+    SAME(1, !info.errorNode);
     OK(cudaGraphAddEmptyNode(&e, beside, NULL, 0));
     IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
     SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
