@@ -113,8 +113,8 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
         EACH_RESULT(R, VALUE(x, a, R); VALUE(y, b, R);                     \
                     SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
     }
-/* Computes a sum in twice the bits. The bit above the result is the carry or, for a difference, the
- * borrow; an instruction with .cc keeps it. */
+/* Computes a sum in twice the bits. The bit above the result is the carry, which an instruction
+ * with .cc keeps. */
 #define CARRY_BODY(R, keeps, more, expression)                    \
     lane_##R *d = (lane_##R *)(w->registers + i->r[0]);           \
     OPERAND(a, 1, R);                                             \

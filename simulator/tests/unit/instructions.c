@@ -161,6 +161,9 @@
     M("rem.u32 %r0, %r7, 0;" R, 0xFFFFFFFF)                                                        \
     M("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r0, 5, 6;" R, 12)                                  \
     M("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 2;" R, 2)                                            \
+    M("sub.cc.u32 %r1, 0, 1; addc.u32 %r0, 5, 2;" R, 7)                                            \
+    M("sub.cc.u64 %d1, 1, 1; addc.u64 %d0, 5, 2;", 8)                                              \
+    M("add.cc.s32 %r1, -1, 1; subc.u32 %r0, 5, 2;" R, 3)                                           \
     M("mad.lo.cc.u32 %r1, 0x10000, 0xFFFF, 0x10000; madc.hi.u32 %r0, 0x10000, 0xFFFF, 7;" R, 8)    \
     M("add.cc.s32 %r1, -1, 1; addc.cc.s32 %r1, -1, 0; addc.s32 %r0, 5, 6;" R, 12)                  \
     M("add.cc.u32 %r1, -1, 1; addc.u32 %r1, 5, 6; addc.u32 %r0, 0, 0;" R, 1)                       \
