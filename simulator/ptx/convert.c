@@ -266,7 +266,7 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
         ((lane_u32 *)d)[l] = narrowed(v.is_float ? real : integer, 11, -24, 0x7C00, i->rounding);
     else if (to == NUMBER_BF16)
         ((lane_u32 *)d)[l] = narrowed(v.is_float ? real : integer, 8, -133, 0x7F80, i->rounding);
-    else if (f != f)
+    else if (f != f && i->count != NUMBER_F64)
         ((lane_u32 *)d)[l] = 0x7FFFFFFFu;
     else
         ((lane_f32 *)d)[l] = f;
