@@ -56,6 +56,8 @@ check_built() {
     esac
 }
 
+target=(-gencode "arch=compute_90,code=compute_90")
+
 # Splits the flags: -I FOLDER and -L FOLDER may be two words.
 to_compile=() to_link=()
 for ((i = 0; i < ${#flags[@]}; i++)); do
@@ -72,7 +74,7 @@ compile() { # compile FILE OBJECT
     *.cu)
         "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4,-fno-omit-frame-pointer \
             -Isimulator -Ilessons \
-            -gencode arch=compute_90,code=compute_90 "${to_compile[@]}" -c "$1" -o "$2" ;;
+            "${target[@]}" "${to_compile[@]}" -c "$1" -o "$2" ;;
     *.c | *.cpp | *.cc | *.cxx)
         [[ $1 == *.c ]] || compiler=${CXX:-g++}
         "$compiler" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
@@ -104,6 +106,16 @@ else
         }
         objects+=("$object")
     done
+    # With -rdc=true, the files' device code is linked first, with what lets kernels launch others.
+    if [[ " ${to_compile[*]} " =~ \ -(rdc|-relocatable-device-code)[=\ ]true\  ]]; then
+        "$nvcc" -dlink "${target[@]}" "${objects[@]}" -lcudadevrt \
+            -o "$program.objects/linked.o" || {
+            echo "make mine: the device code cannot be linked. See the first error above." >&2
+            exit 1
+        }
+        objects+=("$program.objects/linked.o")
+        to_link+=("-L${nvcc%/bin/*}/lib64" "-L${nvcc%/bin/*}/lib" -lcudadevrt)
+    fi
     "${CC:-gcc}" "${objects[@]}" "$library" "${to_link[@]}" -lstdc++ -lm -pthread \
         -o "$program" || {
         printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes" \

@@ -237,9 +237,8 @@ __device__ int twice(int x) { return 2 * x; }
 __device__ function table[2] = {add_one, twice};
 __global__ void second(int *a) { a[2] = number; }
 C
-    compiled one.cu two.cu -rdc=true -arch=compute_90
-    exits 0 ./program
-    assert_output "42 20 5"
+    exits 0 make -s -C "$ROOT" mine FILE="$PWD/one.cu $PWD/two.cu" FLAGS=-rdc=true
+    assert_line "42 20 5"
 }
 
 # bats test_tags=long
