@@ -197,7 +197,7 @@ struct kernel_code {
     struct code *entry;
     struct code **functions;
     size_t function_count;
-    size_t static_shared_bytes, dynamic_alignment;
+    size_t static_shared_bytes, reserved_shared_bytes, dynamic_alignment;
     /* The bytes of its smallest access that may be one of shared memory, and one of device memory;
      * 0: it has none. */
     unsigned least_shared, least_device;
@@ -222,6 +222,9 @@ struct kernel_code *code_read(struct function *kernel, int device,
 /* Returns the function at an address, read for this kernel, which calls it by that address. Returns
  * NULL if there is none or if the kernel's `refusal` says why it cannot run. Needs the lock. */
 const struct code *code_at(struct kernel_code *k, uint64_t address);
+/* Where in a block's shared memory the dynamic part begins: after what the kernel and its functions
+ * declare, and the reserved part. */
+size_t code_dynamic_begin(const struct kernel_code *k);
 /* The 8-byte kernel parameters from which an instruction computes its address, by their offset
  * among the parameters. Otherwise only numbers that are no addresses take part. */
 struct address_origins {

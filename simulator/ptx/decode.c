@@ -163,6 +163,11 @@ static const struct {
     {"%cluster_ctarank", NULL, 0},     {"%cluster_nctarank", NULL, 1},
 };
 
+/* Documented (cooperative_groups/details/memory.h): the groups of a block with more than 32 threads
+ * share 288 bytes here, which are not counted as the kernel's own. */
+#define RESERVED_SHARED_BYTES 288
+static struct variable reserved_shared;
+
 static uint32_t special_register(struct decoder *d, struct word name)
 {
     struct code *c = d->code;
@@ -173,6 +178,10 @@ static uint32_t special_register(struct decoder *d, struct word name)
             return decode_constant(d, cluster_names[n].value, 4, NULL);
         name = (struct word){cluster_names[n].same, strlen(cluster_names[n].same)};
         break;
+    }
+    if (word_is(name, "%reserved_smem_offset_1")) {
+        d->kernel->reserved_shared_bytes = RESERVED_SHARED_BYTES;
+        return decode_constant(d, 0, 4, &reserved_shared);
     }
     const unsigned place = word_among(name, special_names);
     if (!place) {
@@ -800,14 +809,20 @@ struct code *decode_function(struct decoder *d, struct function *f, size_t *inde
     return *OS_ADD(k->functions, k->function_count) = code_new(k, f);
 }
 
-/* Places dynamic shared memory after the rest, whose size is now known. */
+size_t code_dynamic_begin(const struct kernel_code *k)
+{
+    const size_t alignment = k->dynamic_alignment > 16 ? k->dynamic_alignment : 16;
+    return (k->static_shared_bytes + k->reserved_shared_bytes + alignment - 1) / alignment
+         * alignment;
+}
+
+/* Places reserved and dynamic shared memory after the rest, whose size is now known. */
 static void place_dynamic(struct kernel_code *k, struct code *code)
 {
-    size_t alignment = k->dynamic_alignment > 16 ? k->dynamic_alignment : 16;
-    size_t begin = (k->static_shared_bytes + alignment - 1) / alignment * alignment;
-    for (size_t n = 0; n < code->constant_count; n++)
-        if (code->constants[n].dynamic)
-            code->constants[n].value += begin;
+    for (struct constant *c = code->constants; c < code->constants + code->constant_count; c++)
+        if (c->dynamic)
+            c->value +=
+                c->dynamic == &reserved_shared ? k->static_shared_bytes : code_dynamic_begin(k);
 }
 
 /* Numbers the function's instructions, after those of the previous function. */
@@ -829,6 +844,8 @@ struct kernel_code *code_read(struct function *kernel, int device,
     read_code(k, k->entry);
     for (size_t n = 0; n < k->function_count; n++)
         read_code(k, k->functions[n]);
+    /* An H200's cudaFuncGetAttributes counts so as well. */
+    k->static_shared_bytes = (k->static_shared_bytes + 15) / 16 * 16;
     place_dynamic(k, k->entry);
     for (size_t n = 0; n < k->function_count; n++) {
         place_dynamic(k, k->functions[n]);
@@ -843,7 +860,7 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
 {
     NEEDS_LOCK();
     struct function *f = module_function_at(k->entry->function->module, address);
-    size_t known = k->function_count, shared = k->static_shared_bytes;
+    size_t known = k->function_count, shared = code_dynamic_begin(k);
     for (size_t n = 0; n < known; n++)
         if (k->functions[n]->function == f)
             return k->functions[n];
@@ -856,7 +873,7 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
         number_code(k, n);
     }
     /* The launch began with the size that was known before this function was read. */
-    if (k->static_shared_bytes > shared)
+    if (code_dynamic_begin(k) > shared)
         refuse_whole(k, "shared memory of a function that is called by its address");
     return k->refusal ? NULL : k->functions[known];
 }

@@ -181,6 +181,9 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
         b->shared = os_allocate(launch->shared_bytes + 16);
     if (s->fills)
         memset(b->shared, s->fill, launch->shared_bytes);
+    if (launch->code->reserved_shared_bytes)
+        memset(b->shared + launch->code->static_shared_bytes, 0,
+               launch->code->reserved_shared_bytes);
     memset(b->barriers, 0, sizeof b->barriers);
     b->waits = 0;
     b->passed = b->ending_count = 0;
@@ -386,12 +389,10 @@ bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
               struct launch_found *found)
 {
     NEEDS_LOCK();
-    size_t alignment = code->dynamic_alignment > 16 ? code->dynamic_alignment : 16;
     struct launch launch = {
         .shape = shape, .memory = memory, .fault = fault, .found = found, .code = code};
     launch.granule_shift = code->least_shared ? (unsigned)__builtin_ctz(code->least_shared) : 3;
-    launch.shared_bytes =
-        (code->static_shared_bytes + alignment - 1) / alignment * alignment + shape->shared_bytes;
+    launch.shared_bytes = code_dynamic_begin(code) + shape->shared_bytes;
     launch.threads_of_block = shape->block.x * shape->block.y * shape->block.z;
     launch.warps_of_block = (launch.threads_of_block + WARP_SIZE - 1) / WARP_SIZE;
     launch.blocks = (uint64_t)shape->grid.x * shape->grid.y * shape->grid.z;

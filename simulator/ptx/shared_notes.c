@@ -73,6 +73,21 @@ struct shared_notes {
     bool *in_flight;
 };
 
+static bool is_blank(const struct shared_notes *n, uint64_t written)
+{
+    return written >> TIME_SHIFT < n->begun || written & WITHOUT;
+}
+
+static void set_written(struct shared_notes *n, size_t g, uint64_t record)
+{
+    n->blank += is_blank(n, record);
+    n->blank -= is_blank(n, n->written[g]);
+    n->changed = n->time;
+    if (!(record & SYNCHRONIZES))
+        n->wrote = n->time;
+    n->written[g] = record;
+}
+
 void shared_begin(struct block *b)
 {
     const struct launch *launch = b->launch;
@@ -105,6 +120,9 @@ void shared_begin(struct block *b)
     n->begun = n->barrier = ++n->time;
     n->blank = launch->shared_bytes >> launch->granule_shift;
     n->logged = 0;
+    const size_t reserved = launch->code->static_shared_bytes >> launch->granule_shift;
+    for (size_t g = 0; g < launch->code->reserved_shared_bytes >> launch->granule_shift; g++)
+        set_written(n, reserved + g, (uint64_t)n->begun << TIME_SHIFT | SYNCHRONIZES | AGREED);
 }
 
 void shared_end(struct block *b)
@@ -391,21 +409,6 @@ static bool is_in_flight(const struct shared_notes *n, size_t g)
 static bool is_race(const struct shared_notes *n, uint64_t earlier, uint64_t me)
 {
     return !(earlier & me & SYNCHRONIZES) && !is_ordered(n, earlier, me & THREAD);
-}
-
-static bool is_blank(const struct shared_notes *n, uint64_t written)
-{
-    return written >> TIME_SHIFT < n->begun || written & WITHOUT;
-}
-
-static void set_written(struct shared_notes *n, size_t g, uint64_t record)
-{
-    n->blank += is_blank(n, record);
-    n->blank -= is_blank(n, n->written[g]);
-    n->changed = n->time;
-    if (!(record & SYNCHRONIZES))
-        n->wrote = n->time;
-    n->written[g] = record;
 }
 
 static void note_write(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,

@@ -179,6 +179,7 @@
     M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.cc.s64 %d1, -1, 1, 0; addc.u64 %d0, 0, 0;", 1)         \
     M("cvt.rn.f32.f64 %f0, 0d7FF8000000000000;" F, 0x7FC00000)                                     \
     M("cvt.rp.f32.f64 %f0, 0d7FF8000000000000;" F, 0x7FC00000)                                     \
+    M("mov.u32 %r1, %reserved_smem_offset_1; ld.shared.u32 %r0, [%r1];" R, 0)                      \
     M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
     /* comparisons of two halves at once */                                                        \
     M(OF_TWO("set.lt.f16x2.f16x2", 0x3C00C000, 0x4000C000), 0x3C000000)                            \

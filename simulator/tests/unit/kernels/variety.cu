@@ -1,5 +1,7 @@
 // More of what kernels of nvcc do: floats of 16 bits, __managed__ variables, calls by address,
 // virtual functions, a shuffle from a thread that takes no part. Prints the same on a GPU.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cstdio>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -84,6 +86,22 @@ template <class T> static void compute(const char *name, unsigned *out)
     printf("\n");
 }
 
+// The warps of a group meet in reserved shared memory, between the kernel's own and the dynamic.
+__global__ void groups(int *out)
+{
+    extern __shared__ int copies[];
+    __shared__ int own[7];
+    __shared__ cooperative_groups::block_tile_memory<256> space;
+    auto group =
+        cooperative_groups::tiled_partition<128>(cooperative_groups::this_thread_block(space));
+    copies[threadIdx.x] = own[threadIdx.x % 7] = 1;
+    for (int n = 0; n < 3; n++)
+        copies[threadIdx.x] =
+            cooperative_groups::reduce(group, copies[threadIdx.x], cooperative_groups::plus<int>());
+    if (group.thread_rank() == 0)
+        out[group.meta_group_rank()] = copies[threadIdx.x] - own[threadIdx.x % 7];
+}
+
 int main()
 {
     printf("%d %g\n", counter, table[2]);
@@ -110,6 +128,13 @@ int main()
     printf("%d\n", out[0]);
     compute<__half>("half", (unsigned *)out);
     compute<__nv_bfloat16>("bfloat16", (unsigned *)out);
+
+    cudaFuncAttributes of_groups;
+    groups<<<2, 256, 1024>>>(out);
+    cudaDeviceSynchronize();
+    cudaFuncGetAttributes(&of_groups, groups);
+    if (out[0] != 128 * 128 * 128 - 1 || out[1] != out[0] || of_groups.sharedSizeBytes != 32)
+        printf("%d %d, %zu bytes\n", out[0], out[1], of_groups.sharedSizeBytes);
     cudaFree(memory);
     cudaFree(out);
 }
