@@ -282,6 +282,7 @@ static void read_statement(struct scanner *s, struct module *m, bool *is_extern)
             variables_end(&m->variables, variables);
     } else {
         *is_extern |= word_is(s->word, ".extern");
+        m->is_debug |= word_is(s->word, "debug");
         scan(s);
         return;
     }

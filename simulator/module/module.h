@@ -73,6 +73,8 @@ struct module {
     /* Names of source files, by number. */
     char **files;
     size_t file_count;
+    /* A GPU's assembler does not optimize it. */
+    bool is_debug;
 };
 
 /* Reads a module, which owns the text, and adds it to the modules with which it is linked. Never

@@ -560,6 +560,7 @@ static void read_statement(struct decoder *d)
         decode_arithmetic(d);
     decode_note_sequence(d, before);
     decode_note_flow(d, before);
+    decode_note_products(d, before);
     decode_note_runs(d, before);
     scan_statement(&d->s);
 }
@@ -704,6 +705,7 @@ static void read_label(struct decoder *d, struct word name)
     } else {
         add_label(d, name, d->code->count, d->scope);
         d->run++;
+        d->block++;
     }
 }
 
@@ -736,6 +738,8 @@ static void end_function(struct decoder *d)
         d->statement.text = d->references[0].name;
         decode_refuse(d, "a label that is nowhere");
     }
+    if (!d->failed && !d->module->is_debug)
+        decode_fuse(d);
     if (!d->failed)
         decode_take_apart(d);
     for (uint32_t n = (uint32_t)d->code->count, next = n; n-- > 0;) {
@@ -744,6 +748,8 @@ static void end_function(struct decoder *d)
     }
     decode_set_loads(d);
     os_free(d->uses);
+    os_free(d->products);
+    os_free(d->sums);
     os_free(d->registers);
     os_free(d->labels);
     os_free(d->references);

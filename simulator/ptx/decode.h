@@ -96,9 +96,28 @@ struct decoder {
         uint32_t run;
         /* Something other than a sequence reads it (ptx/sequences.c). */
         bool is_read;
+        /* How many instructions there were after the last that wrote it, and which product it is
+         * since then, plus 1. */
+        size_t written, product;
     } * uses;
     size_t use_count;
     uint32_t run;
+    /* Products that a sum may take into itself, and sums of them (ptx/decode_uses.c). */
+    struct product {
+        size_t instruction;
+        /* Which of the function's blocks it is in, and in how many of the sums. */
+        uint32_t block, run, sums;
+        /* Something else reads it, too. */
+        bool is_kept;
+    } * products;
+    size_t product_count;
+    struct sum {
+        size_t instruction, products[2];
+        uint32_t bytes;
+        bool is_difference;
+    } * sums;
+    size_t sum_count;
+    uint32_t block;
     /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
     /* For each open scope: how many registers and variables were declared before it. */
@@ -153,6 +172,10 @@ void decode_note_runs(struct decoder *d, size_t before);
 /* Notes which registers the statement, whose instructions begin at `before`, computes from
  * which. */
 void decode_note_flow(struct decoder *d, size_t before);
+/* Notes products of the statement, whose instructions begin at `before`, and sums of products; and,
+ * when all statements are read, makes fused ones of the sums. */
+void decode_note_products(struct decoder *d, size_t before);
+void decode_fuse(struct decoder *d);
 void decode_set_loads(struct decoder *d);
 /* Returns what is known of the register at this offset. */
 struct use *decode_use_of(struct decoder *d, uint32_t offset);

@@ -120,6 +120,126 @@ static void set_spreads(struct decoder *d)
     }
 }
 
+/* ---- fused sums ----
+ *
+ * If neither a product nor a sum names its rounding, a GPU's assembler may compute both with one
+ * rounding. For x * y + z, nvcc has written fma already, but x * y - z is left to the assembler.
+ * Read in what ptxas 13.0 makes of such code: a sum takes in the product that is in the fewest
+ * sums, and of equal ones the first. A product goes into several sums of its block if nothing but
+ * sums reads it, and none of them has taken in its other product. */
+
+static void read_product(struct decoder *d, const struct operand *o, struct sum *s, unsigned place)
+{
+    for (size_t n = 0; n < o->part_count; n++)
+        read_product(d, &o->parts[n], NULL, 0);
+    if (o->second)
+        read_product(d, o->second, NULL, 0);
+    if (o->kind != OPERAND_REGISTER || o->bytes == 1)
+        return;
+    const size_t number = decode_use_of(d, o->at)->product;
+    if (!number)
+        return;
+    struct product *p = &d->products[number - 1];
+    const struct instruction *of = &d->code->all[p->instruction];
+    const struct instruction *sum = s ? &d->code->all[s->instruction] : of;
+    if (!s || p->block != d->block || s->products[0] == number || o->bytes != s->bytes
+        || of->modified != (sum->modified & ~MODIFIED_SATURATE)
+        || decode_use_of(d, of->r[1])->written > p->instruction
+        || decode_use_of(d, of->r[2])->written > p->instruction) {
+        p->is_kept = true;
+        return;
+    }
+    s->products[place] = number;
+    p->sums++;
+    /* The sum reads the product's operands, perhaps in another run. */
+    if (p->run != d->run)
+        for (unsigned n = 1; n < 3; n++)
+            decode_use_of(d, of->r[n])->how |= USE_ELSEWHERE;
+}
+
+void decode_note_products(struct decoder *d, size_t before)
+{
+    const struct statement *st = &d->statement;
+    const bool has_result = st->operand_count && !word_among(st->parts[0], "st red sust");
+    const bool is_loose = d->code->count == before + 1 && st->operand_count == 3
+                       && word_among(st->parts[st->part_count - 1], "f32 f64")
+                       && !has_part(st, "rn rz rm rp");
+    const bool is_product = is_loose && word_is(st->parts[0], "mul") && !has_part(st, "sat");
+    struct sum s = {.instruction = before, .bytes = st->operands[0].bytes};
+    s.is_difference = word_is(st->parts[0], "sub");
+    const bool is_sum = is_loose && (s.is_difference || word_is(st->parts[0], "add"));
+    for (unsigned n = has_result; n < st->operand_count; n++)
+        read_product(d, &st->operands[n], is_sum ? &s : NULL, n - 1);
+    if (s.products[0] || s.products[1])
+        *OS_ADD(d->sums, d->sum_count) = s;
+    const struct operand *result = has_result ? &st->operands[0] : NULL;
+    for (size_t n = 0; result && n < (result->part_count ? result->part_count : 1); n++) {
+        const struct operand *o = result->part_count ? &result->parts[n] : result;
+        if (o->kind != OPERAND_REGISTER || o->bytes == 1)
+            continue;
+        struct use *use = decode_use_of(d, o->at);
+        *use = (struct use){use->how, use->run, use->is_read, d->code->count, 0};
+        if (!is_product || st->guard)
+            continue;
+        *OS_ADD(d->products, d->product_count) =
+            (struct product){.instruction = before, .block = d->block, .run = d->run};
+        use->product = d->product_count;
+    }
+    /* What rounds a quotient or a root has a branch for rare cases. */
+    d->block += word_among(st->parts[0], "bra brx call ret exit trap")
+             || (word_among(st->parts[0], "div rcp sqrt") && has_part(st, "rn rz rm rp"));
+}
+
+/* Makes one of the sum and its product at this place, whose instruction stays. */
+static void fuse(struct decoder *d, const struct sum *s, unsigned place)
+{
+    static const char *const names[][3] = {{"fma.f32", "product_less.f32", "less_product.f32"},
+                                           {"fma.f64", "product_less.f64", "less_product.f64"}};
+    struct instruction *i = &d->code->all[s->instruction];
+    const struct instruction *of = &d->code->all[d->products[s->products[place] - 1].instruction];
+    const unsigned name = s->is_difference ? 1 + place : 0;
+    instruction_run *const run = find_operation(names[s->bytes == 8][name])->run;
+    i->r[3] = i->r[2 - place];
+    i->r[1] = of->r[1];
+    i->r[2] = of->r[2];
+    if (i->inner) {
+        i->inner = run;
+        i->count = 3;
+    } else {
+        i->run = run;
+    }
+}
+
+/* Returns which of its products the sum takes in: none is 2. */
+static unsigned product_to_fuse(const struct decoder *d, const struct sum *s, bool may_share)
+{
+    unsigned place = 2;
+    uint32_t least = may_share ? UINT32_MAX : 2;
+    for (unsigned n = 0; n < 2; n++) {
+        const struct product *p = s->products[n] ? &d->products[s->products[n] - 1] : NULL;
+        if (p && !p->is_kept && p->sums < least) {
+            place = n;
+            least = p->sums;
+        }
+    }
+    return place;
+}
+
+void decode_fuse(struct decoder *d)
+{
+    for (unsigned may_share = 0; may_share < 2; may_share++) {
+        for (struct sum *s = d->sums; s < d->sums + d->sum_count; s++) {
+            const unsigned place = product_to_fuse(d, s, may_share);
+            if (place == 2)
+                continue;
+            fuse(d, s, place);
+            if (s->products[1 - place])
+                d->products[s->products[1 - place] - 1].is_kept = true;
+            s->products[0] = s->products[1] = 0;
+        }
+    }
+}
+
 /* ---- which registers a value goes to ---- */
 
 static void add_slots(const struct operand *o, uint32_t *slots, uint8_t *count)

@@ -22,6 +22,14 @@
     "mov.b32 %r1, " #a "; mov.b32 %r2, " #b "; mov.b32 %r3, " #c "; " operation \
     " %r0, %r1, %r2, %r3;" R
 
+/* %f2 is the square of 1 + lane / 2^20, and %f3 the same rounded: their difference is 0 or, if it
+ * is fused, SQUARE / 2^40. */
+#define SQUARE (l * l)
+#define SQUARES                                                              \
+    "cvt.rn.f32.u32 %f1, %r7; fma.rn.f32 %f1, %f1, 0f35800000, 0f3F800000; " \
+    "mul.rn.f32 %f3, %f1, %f1; mul.f32 %f2, %f1, %f1; "
+#define SCALED "mul.rn.f32 %f0, %f0, 0f53800000; cvt.rzi.s32.f32 %r0, %f0;" R
+
 #define MINUS(x) ((uint32_t) - (x))
 #define ALL      "0xFFFFFFFF"
 /* p and q of a comparison, as two bits. */
@@ -45,6 +53,19 @@
     M("add.rz.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800000)                                     \
     M("add.rm.f32 %f0, 0fBF800000, 0fB3000000;" F, 0xBF800001)                                     \
     M("add.rp.f32 %f0, 0f3F800000, 0f33000000;" F, 0x3F800001)                                     \
+    M(SQUARES "sub.f32 %f0, %f2, %f3; " SCALED, SQUARE)                                            \
+    M(SQUARES "sub.f32 %f0, %f3, %f2; " SCALED, MINUS(SQUARE))                                     \
+    M(SQUARES "neg.f32 %f3, %f3; add.f32 %f0, %f3, %f2; " SCALED, SQUARE)                          \
+    M(SQUARES "sub.ftz.f32 %f0, %f2, %f3; " SCALED, 0)                                             \
+    M(SQUARES "sub.rn.f32 %f0, %f2, %f3; " SCALED, 0)                                              \
+    M(SQUARES "sub.f32 %f0, %f2, %f3; min.f32 %f0, %f0, %f2; " SCALED, 0)                          \
+    M(SQUARES "{ .reg .f32 s; mul.f32 s, %f1, %f3; sub.f32 %f0, %f2, %f3; sub.f32 s, s, %f2; "     \
+              "min.f32 %f0, %f0, s; } " SCALED,                                                    \
+      0)                                                                                           \
+    M("cvt.rn.f64.u32 %g1, %r7; fma.rn.f64 %g1, %g1, 0d3D70000000000000, 0d3FF0000000000000; "     \
+      "mul.rn.f64 %g2, %g1, %g1; mul.f64 %g3, %g1, %g1; sub.f64 %g0, %g2, %g3; "                   \
+      "mul.rn.f64 %g0, %g0, 0d44F0000000000000; cvt.rzi.s32.f64 %r0, %g0;" R,                      \
+      MINUS(SQUARE))                                                                               \
     M("add.f32 %f0, 0.1, -0.5;" F, 0xBECCCCCD)                                                     \
     M("mov.f64 %g0, 1e10;" G, 0x4202A05F20000000)                                                  \
     M("mov.b32 %r0, 0b101; add.u32 %r0, %r0, 0123;" R, 88)                                         \

@@ -209,6 +209,29 @@ cudaSuccess
 }
 
 # bats test_tags=long
+@test "x * y - z rounds once and, with nvcc -G, twice" {
+    cat >program.cu <<'C'
+#include <cstdio>
+__global__ void difference(float x)
+{
+    float rounded = __fmul_rn(x, x);
+    printf("%g\n", x * x - rounded);
+}
+int main()
+{
+    difference<<<1, 1>>>(1 + 1.0f / (1 << 20));
+    cudaDeviceSynchronize();
+}
+C
+    compiled program.cu -arch=compute_90
+    exits 0 ./program
+    assert_output "9.09495e-13"
+    compiled program.cu -arch=compute_90 -G
+    exits 0 ./program
+    assert_output "0"
+}
+
+# bats test_tags=long
 @test "nvcc -rdc=true: functions, variables and addresses of functions of another file" {
     cat >one.cu <<'C'
 #include <cstdio>
