@@ -531,19 +531,21 @@ const runSteps = (() => {
     // ---- the order of the streams ----
 
     // How the program calls what the first argument of its call names: {number: name}. A call that
-    // names one variable several times, `&workers[i]` in a loop, has made [0], [1] and so on. Of
-    // several with one name, such as a variable of a function that runs twice, the second is #2.
+    // names one variable several times, `&workers[i]` in a loop, has made [0], [1] and so on, or in
+    // a loop that counts down the last one first. Of several with one name, such as a variable of a
+    // function that runs twice, the second is #2.
     function namesOf(journal, sources, call, key) {
         const found = new Map();
-        const places = new Map();
-        for (const line of journal.filter((one) => call.test(one.call) && succeeded(one))) {
-            const text = sources[line.file]?.split("\n")[line.line - 1] || "";
-            const name = /cuda(?:Stream|Event)Create\w*\(\s*&([^,;]+?)\s*[,)]/.exec(text)?.[1];
+        const calls = journal.filter((one) => call.test(one.call) && succeeded(one));
+        for (const line of calls) {
+            const above = sources[line.file]?.split("\n").slice(0, line.line) || [""];
+            const made = /cuda(?:Stream|Event)Create\w*\(\s*&([^,;]+?)\s*[,)]/;
+            const name = made.exec(above.at(-1))?.[1];
             if (!name || found.has(line[key])) continue;
-            const place = `${line.file}:${line.line}`;
-            const count = places.get(place) || 0;
-            places.set(place, count + 1);
-            found.set(line[key], name.replace(/\[\w*[a-z]\w*\]$/, `[${count}]`));
+            const here = calls.filter((one) => one.file === line.file && one.line === line.line);
+            if (above.findLast((text) => text.includes("for ("))?.includes("--")) here.reverse();
+            const at = here.findIndex((one) => one[key] === line[key]);
+            found.set(line[key], name.replace(/\[\w*[a-z]\w*\]$/, `[${at}]`));
         }
         const counts = new Map();
         for (const [number, name] of found) {
@@ -730,7 +732,7 @@ const runSteps = (() => {
 
     // ---- the whole ----
 
-    // What a run begins with: its first allocation, or else what is no preparation.
+    // What a run begins with: its first allocation ahead of a report, else what is no preparation.
     const ALLOCATES = /^cudaMalloc((FromPool)?Async)?$|MemAllocNode$/;
     const SET_UP = /^cuda(Stream|Event)Create|^cuda(Set|Get)Device|GetDefaultMemPool|MallocHost$/;
 
@@ -829,7 +831,9 @@ const runSteps = (() => {
         });
         drawn.sort((a, b) => a.at - b.at);
         const calls = steps.map(({ call }) => call.split(",")[0]);
-        const allocation = calls.findIndex((call) => ALLOCATES.test(call));
+        const report = steps.findIndex((step) => step.report);
+        const ahead = report < 0 ? calls : calls.slice(0, report);
+        const allocation = ahead.findIndex((call) => ALLOCATES.test(call));
         const begin = allocation < 0 ? calls.findIndex((call) => !SET_UP.test(call)) : allocation;
         const named = new Set(own.map(functionOf));
         const marks = steps.flatMap((step) => step.marks || []);

@@ -228,6 +228,8 @@ def runs(page, report):
     for file in files:
         text = file.read_text(encoding="utf-8")
         run = json.loads(text[text.index("= ") + 2 :].rstrip().removesuffix(";"))
+        if any("report" in step for step in run["steps"][: run["begin"]]):
+            report("runs", f"{file.name} begins behind a report")
         looks = list(looks_of(run))
         for fault in faults_of_steps(journal_of(run["run"], run["process"]), looks):
             report("runs", f"{file.name}: {fault}")

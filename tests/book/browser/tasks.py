@@ -206,6 +206,7 @@ def begins(page):
         ("03_custom_pool", None, "It allocates"),
         ("06_trim", None, "It allocates"),
         ("20_graph_memory", None, "cudaMallocAsync"),
+        ("14_peer_access", "the starter", "stream[0]: It allocates"),  # its loop counts down
     ):
         at = page.open(name, run)
         look = at.look()
