@@ -259,9 +259,12 @@ def mapped(page):
 
 
 def large(page):
-    """What is behind "Large" cannot be reached."""
+    """What is behind "Large" cannot be reached, and its parts do not lie on each other."""
     at = page.open("model")
     at.place.locator(".large").click()
+    at.place.locator("[data-view=pool]").click()
+    if parts := at.place.evaluate(ON_EACH_OTHER):
+        yield f"parts of what is large lie on each other: {parts}"
     for _ in range(40):
         page.page.keyboard.press("Tab")
         if not at.place.evaluate(
@@ -720,9 +723,10 @@ def columns(page):
 
 # The first step of a run, from where it is, that cuts off a sentence or a stream's line.
 CUT = """(place) => {
-    const state = place.querySelector(".stepper-state");
+    const [state, legend] = [".stepper-state", ".legend"].map((part) => place.querySelector(part));
     for (;;) {
-        const edge = state.getBoundingClientRect().bottom + 1;
+        const edge = Math.min(state.getBoundingClientRect().bottom,
+            legend.getBoundingClientRect().top) + 1;
         const isCut = (one) => {
             const words = document.createRange();
             words.selectNodeContents(one);
@@ -738,9 +742,12 @@ CUT = """(place) => {
 
 
 def low(page):
-    """On a laptop's low window a step has its words and its streams beside or below the picture."""
-    page.page.set_viewport_size({"width": 1280, "height": 800})
-    for name in ("08_stream_order", "11_reuse_opportunistic"):
+    """On a laptop's low window a step has its words and its streams beside or below the picture,
+    and none of them lies on the legend."""
+    for name, high in (("08_stream_order", 800), ("11_reuse_opportunistic", 800)) + (
+        ("02_default_pool", 720),
+    ):
+        page.page.set_viewport_size({"width": 1280, "height": high})
         at = page.open(name)
         at.press("Home")
         if step := at.place.evaluate(CUT):
