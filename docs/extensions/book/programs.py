@@ -69,6 +69,8 @@ from .runs import (
     withheld,
 )
 
+COLUMNS = 100  # what a command prints wider than that is wrapped
+
 
 class ProgramRun(BookDirective):
     option_spec = {
@@ -285,7 +287,9 @@ class CommandRun(BookDirective):
             if "needs" in self.options:
                 self.record(head, printed)
         command = self.arguments[0].replace("\n", " \\\n    ")
-        found = self.lines([*block("$ " + command), *block(printed)])
+        is_wide = any(len(line) > COLUMNS for line in printed.splitlines())
+        output = block(printed, kind="wrapped" if is_wide else "")
+        found = self.lines([*block("$ " + command), *output])
         if lacks and "recorded" not in self.env.temp_data:
             self.env.temp_data["recorded"] = True
             found.append(
