@@ -340,7 +340,8 @@ SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d $(BUILT)/doctrees
 # A lock, because two makes must not write the book at the same time.
 BOOK_LOCK := exec 9>build/book.lock && { flock -n 9 || \
 	{ echo "Another make builds the book. This one waits for it." && flock 9; }; } &&
-EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs $(BUILT)/epub && \
+# Sphinx would put the cover of an earlier build among the pages, too.
+EPUB := $(BOOK_LOCK) rm -rf $(BUILT)/epub && $(SPHINX) -b epub docs $(BUILT)/epub && \
 	mv $(BUILT)/epub/cuda-memory-pools.epub $(BUILT) && \
 	echo "EPUB: $(BUILT)/cuda-memory-pools.epub"
 PDF := $(BOOK_LOCK) PYTHONPATH=docs/extensions \

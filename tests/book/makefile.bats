@@ -521,13 +521,13 @@ stuck_make() {
     in_copy workbook
     printf '#!/bin/sh\n' >tools/setup.sh
     mkdir -p build/venv/bin build/docs/{html,epub}
-    touch build/venv/docs build/docs/html/index.html
+    touch build/venv/docs build/docs/html/index.html build/docs/epub/of_an_earlier_build
     cat >build/venv/bin/python3 <<'END'
 #!/bin/bash
 [ -e turns ] || first=1
 echo begin >>turns
 for ((i = 0; i < 6000; i++)); do [ -n "$first" ] && [ ! -e go ] || break; sleep 0.05; done
-case $* in *"-b epub"*) echo book >build/docs/epub/cuda-memory-pools.epub ;; esac
+case $* in *"-b epub"*) mkdir "${!#}" && echo book >"${!#}"/cuda-memory-pools.epub ;; esac
 echo end >>turns
 END
     chmod +x build/venv/bin/python3
