@@ -34,6 +34,9 @@ GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(na
 $(foreach name,$(KNOWN),$(if $(filter line environment,$(origin $(name))),\
 	$(eval override export $(name) := $$(value $(name)))))
 
+$(foreach name,ALL DEBUG RELEASE RESUME,$(if $(filter 0,$($(name))),\
+	$(eval override $(name) :=)))# as if it was left out
+
 # Bash warns each time it starts with an LC_ALL that the machine lacks.
 ifneq ($(if $(LC_ALL),$(shell bash -c : 2>&1)),)
 .SHELLFLAGS := -u LC_ALL bash -c

@@ -7,6 +7,8 @@ expect_c_file() { # expect_c_file FILE
         echo "$1 is a folder, not a C file."
     elif [ -e "$1" ] && [ ! -f "$1" ]; then
         echo "$1 is no file that keeps text, but a pipe, a socket or a device."
+    elif [ -L "$1" ] && [ ! -e "$1" ]; then
+        echo "$1 is a link that leads to no file."
     elif [ ! -e "$1" ]; then
         case $1 in
         lessons/* | solutions/*)

@@ -5,8 +5,10 @@
 #   mine.sh check "FILE..."      only says what is wrong with the names of the files
 #
 # make mine calls it. The files are .cu, .c, .cpp and .cc sources of one program, or a single
-# program that is built already. Flags that begin with -l, -L or -Wl, go to the linker, and so do
-# libraries; the others go to each compiler. build/mine keeps the objects and the program.
+# program that is built already. Blanks separate them, unless they are one path that exists. In
+# FLAG and ARGUMENT a blank in quotes separates nothing. Flags that begin with -l, -L or -Wl, go to
+# the linker, and so do libraries; the others go to each compiler. build/mine keeps the objects and
+# the program.
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
@@ -14,8 +16,8 @@ takes 'check;[^;]*|[^-;][^;]*;.*;.*;.*' "$@"
 # shellcheck source=tools/c_file.sh
 source "${BASH_SOURCE[0]%/*}/c_file.sh"
 cd "${0%/*}/.." || exit 1
-library=$1
-read -ra files <<<"$2"
+library=$1 files=("$2")
+[ -e "$2" ] || read -rd '' -a files <<<"$2"
 
 refuse() {
     printf '%s\n' "$@" >&2
@@ -27,16 +29,17 @@ refuse() {
     '    make mine FILE=pipeline.cu' \
     '    make mine FILE="main.cu util.c" FLAGS="-Iinclude -O2 -lm" ARGS="64 fast"' \
     '    make mine FILE=./pipeline        # built already, with: nvcc -cudart shared'
-[ "${#files[@]}" = 1 ] || [ ! -e "$2" ] || refuse \
-    "make mine: '$2' has blanks in its path, and blanks separate the files in FILE." \
-    "Make a link without them: ln -sr $(printf %q "$2") build/mine.${2##*.}"
 for file in "${files[@]}"; do
     why=$(expect_c_file "$file") || [[ -f $file && $file != *.c* ]] ||
         refuse "make mine: $why FILE names the files of one program, from $PWD."
 done
 [ "$library" != check ] || exit 0
-read -ra flags <<<"$3"
-read -ra arguments <<<"$4"
+for text in "$3" "$4"; do
+    xargs -r true <<<"$text" 2>/dev/null ||
+        refuse "make mine: a line of FLAGS or ARGS ends in the middle of a quotation: $text"
+done
+mapfile -t flags < <(xargs -r printf '%s\n' <<<"$3")
+mapfile -t arguments < <(xargs -r printf '%s\n' <<<"$4")
 
 # A program that is built already must find the simulated device by a name of NVIDIA's libraries.
 check_built() {
@@ -97,6 +100,7 @@ if [ "${#files[@]}" = 1 ] && [ -x "${files[0]}" ] &&
 else
     name=$(basename "${files[0]}")
     program=build/mine/${name%.*} objects=()
+    rm -rf "$program" "$program.objects"   # a compiler may write nothing (-fsyntax-only)
     mkdir -p "$program.objects" || exit 1
     for file in "${files[@]}"; do
         object=$program.objects/${#objects[@]}-$(basename "$file").o

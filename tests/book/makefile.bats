@@ -113,6 +113,8 @@ stub() {
     mkfifo "$BATS_TEST_TMPDIR/pipe.c"
     refused "is no file that keeps text" make check-01 FILE="$BATS_TEST_TMPDIR/pipe.c"
     refused "is no file that keeps text" make mine FILE="$BATS_TEST_TMPDIR/pipe.c"
+    ln -s loop.c "$BATS_TEST_TMPDIR/loop.c"
+    refused "is a link that leads to no file" make mine FILE="$BATS_TEST_TMPDIR/loop.c"
 }
 
 @test "a value is text: neither make nor a shell expands what is in it" {
@@ -148,6 +150,11 @@ stub() {
         assert_failure 2
         assert_output --partial "here it knows none: clone the repository with git."
     done
+}
+
+@test "a switch that is 0 is off" {
+    run as_typed make -n simulator DEBUG=0 RELEASE=0
+    refute_output --regexp 'build/(release|simulator-debug)'
 }
 
 @test "a language that the machine lacks costs no line" {
@@ -279,12 +286,22 @@ C
     # What was built is taken as it is.
     refused "hazard: unordered writes" make mine FILE=build/mine/main ARGS=race
     refused "make mine FILE=pipeline.cu" make mine
-    refused "$folder/none.c does not exist. FILE names" make mine FILE="$folder/none.c"
     # It is said before anything is built or fetched.
     run as_typed make -n mine FILE=none.cu
     assert_line --index 0 'bash tools/mine.sh check "$FILE"'
-    cp "$folder/main.c" "$folder/two words.c"
-    refused "'$folder/two words.c' has blanks in its path" make mine FILE="$folder/two words.c"
+    printf '%s\n' '#include <stdio.h>' 'int main(int count, char **words)' '{' \
+        '    for (int i = 1; i < count; i++) printf("[%s]", words[i]);' '    puts(END);' '}' \
+        >"$folder/two words.c"
+    accepted make mine FILE="$folder/two words.c" FLAGS="-DEND='\"an end\"'" \
+        ARGS="a 'b  c' \"\" \"d's\" \$(id)"$'\n*'
+    assert_line --index 0 "[a][b  c][][d's][\$(id)][*]an end"
+    refused "a line of FLAGS or ARGS ends in the middle of a quotation: it's" \
+        make mine FILE="$folder/two words.c" ARGS="it's"
+    # Of an earlier call nothing is linked or run.
+    refused "the program cannot be linked" \
+        make mine FILE="$folder/two words.c" FLAGS="-DEND=0 -fsyntax-only"
+    refused "$folder/none.c does not exist. FILE names" \
+        make mine FILE="$folder/main.c"$'\n'"$folder/none.c"
     refused "README.md is neither a source (.cu, .c, .cpp, .cc) nor a program" \
         make mine FILE=README.md
     "${CC:-gcc}" -x c -o "$folder/alone" - <<<'int main(void) { return 0; }'
