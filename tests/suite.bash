@@ -181,14 +181,6 @@ in_copy() {
     cd "$copy" || return 1
 }
 
-# in_copy KIND: makes such a copy, workbook or grading, in $copy, and goes there
-# shellcheck disable=SC2317  # the tests call it
-in_copy() {
-    copy=$BATS_TEST_TMPDIR/copy
-    "$1_copy" "$copy"
-    cd "$copy" || return 1
-}
-
 # copy_built FOLDER: what is built already, so that a make there compiles nothing again. A clone or
 # an archive may have given the sources there a later time.
 copy_built() {

@@ -11,6 +11,7 @@ LC_ALL=C   # [a-z] has no letter but these
     echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
     exit 2
 }
+exec {lock}<lessons && flock "$lock"   # two at once get a number each
 last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
 number=$(printf '%02d' $((10#${last%%_*} + 1)))
 name=${number}_$1

@@ -207,6 +207,8 @@ def place_for(what, out):
         tempfile.TemporaryFile(dir=out.parent).close()
     except OSError as error:
         wrong(f"OUT={out}: nothing can be written into {out.parent} ({error.strerror}).")
+    if out.exists() and not (out.is_file() or out.is_dir()):
+        wrong(f"OUT={out} is a pipe, a socket or a device. Name a new file or folder.")
     if out.suffix == ".zip" and out.is_dir():
         wrong(f"OUT={out} is a folder. Name a file that ends with .zip.")
     if what == "gradescope" and out.suffix != ".zip":

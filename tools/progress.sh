@@ -40,7 +40,7 @@ write() { # write FILE
         echo "};"
     } >"$new"
     chmod 644 "$new"
-    mv "$new" "$1"
+    mv -T "$new" "$1"
 }
 
 book=build/docs/html/_static
@@ -49,12 +49,14 @@ case ${1:-} in
 write) write "$2"; exit ;;
 grade)
     [ -f "$2" ] || { echo "progress.sh: there is no file $2. Expected a grade.json." >&2; exit 2; }
-    python3 -c 'import json, sys
+    lines=$(python3 -c 'import json, sys
 for line in json.load(open(sys.argv[1], encoding="utf-8"))["lessons"]:
     if line["status"] != "ungraded":
         state = "passed" if line["points"] == line["possible"] else "begun"
-        print(line["lesson"], state, line["points"], line["possible"])' "$2" |
-        while read -r name state points of; do note "$name" "$state" "$points" "$of"; done ;;
+        print(line["lesson"], state, line["points"], line["possible"])' "$2" 2>/dev/null) ||
+        { echo "progress.sh: $2 is no grade.json." >&2; exit 2; }
+    while read -r name state points of; do note "$name" "$state" "$points" "$of"; done \
+        <<<"$lines" ;;
 *) note "$1" "$2" || exit ;;
 esac
 [ ! -d "$book" ] || write "$book/passed.js"

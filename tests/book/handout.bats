@@ -189,6 +189,7 @@ PY
     assert_success
     refused "Gradescope takes a zip file" make gradescope OUT="$BATS_TEST_TMPDIR/folder"
     mkdir "$BATS_TEST_TMPDIR/folder.zip"
+    refused "OUT=/dev/null is a pipe, a socket or a device." make handout OUT=/dev/null
     refused "OUT=$BATS_TEST_TMPDIR/folder.zip is a folder. Name a file that ends with .zip." \
         make gradescope OUT="$BATS_TEST_TMPDIR/folder.zip"
 }

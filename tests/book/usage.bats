@@ -46,6 +46,10 @@ scripts() {
     done
     run env -u WORKBOOK_PROGRESS tools/progress.sh grade no.json
     assert_equal "$status" 2
+    echo '{"lessons": [{}]}' >"$BATS_TEST_TMPDIR/grade.json"
+    run env -u WORKBOOK_PROGRESS tools/progress.sh grade "$BATS_TEST_TMPDIR/grade.json"
+    assert_failure 2
+    assert_output "progress.sh: $BATS_TEST_TMPDIR/grade.json is no grade.json."
     run tools/test.sh --help
     assert_equal "$status" 2
     assert_line --partial "test.sh does not know these words: --help."

@@ -315,9 +315,12 @@ PYTHON
     refused "there is a lesson of that name: lessons/05_cost.c" make new-lesson NAME=cost
     refused "has 25 characters. The name of a lesson has at most 24." \
         make new-lesson NAME=of_a_name_with_25_letters
-    # "pool" is the end of a lesson's name, and still free.
-    accepted make new-lesson NAME=pool
-    rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
+    # "pool" is the end of a lesson's name, and still free. Two at once get a number each.
+    as_typed make new-lesson NAME=pool >/dev/null &
+    accepted make new-lesson NAME=pond
+    wait $!
+    assert_equal "$(compgen -G 'lessons/2[34]_po*' | cut -c 9-10 | sort)" $'23\n24'
+    rm -r {lessons,solutions,tests/lessons,docs}/2[34]_po*
     accepted make new-lesson NAME=my_topic
     assert_line --partial "TEST_LONG=1 bats tests/{grading/checks,grading/mutants,book/solutions"
     assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone

@@ -45,17 +45,14 @@ class Grading:
         self.named = asked.get("STUDENT") or ""
         if self.named:
             self.student = Path(caller, self.named)
-            if self.student.is_file() and not unpack.is_zip(self.student.resolve()):
-                number = re.match("[0-9]{2}_", self.student.name)
+            number = re.match("[0-9]{2}_.*[.]c$", self.student.name)
+            if number and self.student.is_file():
                 folder = printable(os.path.dirname(self.named) or ".")
                 fail(
                     f"STUDENT={self.named} is a file: STUDENT={folder} ONLY={number[0][:2]} grades "
                     "its folder."
-                    if number
-                    else f"STUDENT={self.named}: this is neither a ZIP file nor a folder."
                 )
-            if not (self.student.is_dir() or unpack.is_zip(self.student.resolve())):
-                fail(f"STUDENT={self.named}: there is no such folder, and no such ZIP file.")
+            expect_files("STUDENT", self.named, os.path.realpath(self.student))
             if (self.student / "lessons").is_symlink():
                 fail(f"STUDENT={self.named}: its folder lessons is a symbolic link.")
             self.unpack()
@@ -82,7 +79,7 @@ class Grading:
     def unpack(self):
         """A ZIP file, or those in a folder without lessons' files, are unpacked until this process
         ends."""
-        student = self.student.resolve()
+        student = Path(os.path.realpath(self.student))
         packed = any(unpack.is_zip(Path(x.path)) for x in walked(student, 3))
         if student.is_dir() and (not packed or folders_with_lessons(student)):
             return
@@ -192,6 +189,15 @@ def say(*lines):
 def fail(*lines):
     say(*lines)
     sys.exit(2)
+
+
+def expect_files(name, given, path):
+    """Refuses what can have nobody's files in it: what is neither a folder nor a ZIP file."""
+    path = Path(path)
+    if not (path.is_dir() or unpack.is_zip(path)):
+        other = "this is neither a ZIP file nor a folder."
+        missing = "there is no such folder, and no such ZIP file."
+        fail(f"{name}={given}: {other if os.path.lexists(path) else missing}")
 
 
 def settings_of_grading():

@@ -23,7 +23,14 @@ import protect  # noqa: E402
 import tables  # noqa: E402
 import unpack  # noqa: E402
 from course import Course, Refused  # noqa: E402
-from grade import fail, folders_with_lessons, say, settings_of_grading, stopped  # noqa: E402
+from grade import (  # noqa: E402
+    expect_files,
+    fail,
+    folders_with_lessons,
+    say,
+    settings_of_grading,
+    stopped,
+)
 from keep import keep  # noqa: E402
 from manifest import ROOT, Wrong, lessons  # noqa: E402
 from place import asked_number  # noqa: E402
@@ -114,10 +121,7 @@ class Class:
                 "file for each student."
             )
         self.folder = Path(caller, self.named)
-        if not (self.folder.is_dir() or unpack.is_zip(self.folder)):
-            other = "this is neither a ZIP file nor a folder."
-            missing = "there is no such folder, and no such ZIP file."
-            fail(f"CLASS={self.named}: {other if self.folder.exists() else missing}")
+        expect_files("CLASS", self.named, self.folder)
         settings_of_grading()
         self.jobs, self.given_seed = asked_number("JOBS"), asked_number("SEED")
         self.machines = asked.get("SSHLOGIN") or ""

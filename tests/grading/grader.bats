@@ -245,8 +245,18 @@ END
         STUDENT=/not/there tests/grading/grade.sh
     refused "is a file: STUDENT=solutions ONLY=02 grades its folder." \
         STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
-    refused "STUDENT=README.md: this is neither a ZIP file nor a folder." \
-        STUDENT=README.md tests/grading/grade.sh
+    ln -s loop "$BATS_TEST_TMPDIR/loop"
+    mkfifo "$BATS_TEST_TMPDIR/pipe.c"
+    for student in README.md "$BATS_TEST_TMPDIR"/{loop,pipe.c}; do
+        refused "STUDENT=$student: this is neither a ZIP file nor a folder." \
+            STUDENT="$student" tests/grading/grade.sh
+    done
+    # A check does not wait for a pipe, nor follow a link without end.
+    run timeout 60 bash tools/check.sh "$FIRST" "$BATS_TEST_TMPDIR/pipe.c"
+    assert_failure 1
+    assert_line --partial "pipe.c is no file that keeps text, but a pipe"
+    run bash tools/check.sh "$FIRST" "$BATS_TEST_TMPDIR/loop"
+    assert_line --partial "loop is a link that leads to no file."
 }
 
 @test "a wrong setting of a grading is named, and nothing is graded with it" {

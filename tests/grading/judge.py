@@ -235,7 +235,7 @@ def folder_of(file):
     given = os.environ.get("CHECK_FOLDER")
     if given:
         return ROOT / given
-    path = (ROOT / file).resolve()
+    path = Path(os.path.realpath(ROOT / file))
     name = path.stem if path.parent == ROOT / "lessons" else f"{path.parent.name}.{path.stem}"
     kind = os.environ.get("SANITIZE", "").replace(",", "-")
     return ROOT / "build/check" / (name + (f"-{kind}" if kind else ""))

@@ -71,7 +71,10 @@ def judge_lesson(name, chosen=(), first=False):
     """Returns whether there are complaints. first: only the first mutant is judged."""
     kept, seen, complaints = [], {}, []
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
-        for variant in variants.variants(name):
+        everything = variants.variants(name)
+        if missing := set(chosen) - {variant.name for variant in everything}:
+            raise Wrong(f"{variants.file_of(name)} has no {min(missing)}.")
+        for variant in everything:
             if variant.kind not in ("mutant", "style") or (chosen and variant.name not in chosen):
                 continue
             found = judged(variant, name, folder)

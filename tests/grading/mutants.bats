@@ -87,6 +87,9 @@ END
         make -s BACKEND=simulator solution-06 MUTANT=nothing
     assert_line --regexp "^The mutants of 06_trim are: .* keep_in_mib "
     refute_line --regexp '.{101}'
+    run python3 -SB tests/grading/judge_mutants.py 06_trim nothing
+    assert_failure 1
+    assert_output "tests/lessons/06_trim/variants.txt has no nothing."
 }
 
 @test "make mutant writes a mistake with what its check says, and a right answer as a style" {

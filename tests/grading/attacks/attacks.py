@@ -286,6 +286,8 @@ def write(name, file, lesson=""):
 
 
 def says(name, key):
+    if key not in KEYS:
+        raise Wrong(f"There is no line {key}. The lines are: {' '.join(KEYS)}")
     print(case(name).given[key])
 
 
