@@ -188,7 +188,8 @@ ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)
 $(error FILE=$(FILE): a check compiles C. `make $(patsubst check-%,%,$(filter \
 	check-%,$(MAKECMDGOALS))) FILE=$(FILE)` runs it, and reports what is wrong with its order)
 endif
-OWN := $(patsubst %.c,%,$(patsubst $(CURDIR)/%,%,$(abspath $(FILE))))
+# The path of this folder may have blanks, so a file in it is named from here.
+OWN := $(patsubst %.c,%,$(shell realpath -ms --relative-base=. $(call quoted,$(FILE))))
 endif
 
 # ---- How programs are compiled ----

@@ -412,6 +412,8 @@ This was the last hint."
     assert_failure
     assert_output --regexp ' \(lessons/08_stream_order\.c:[0-9]+\)'
     accepted make check-14 FILE=solutions/14_peer_access.c
+    accepted make 08 FILE=./solutions/08_stream_order.c
+    accepted make -C lessons 08 FILE=../solutions/08_stream_order.c
     mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
     cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
     refused "The path of this folder has the character \" in it: $PWD. Rename" make 08
@@ -492,7 +494,8 @@ END
     list=$(as_typed make list)
     accepted make -C lessons --no-print-directory list
     assert_output "$list"
-    refused "FILE=$ROOT/lessons/none.c does not exist" make -C lessons check-01 FILE=none.c
+    refused "FILE=lessons/none.c does not exist" make -C lessons check-01 FILE=none.c
+    refused "FILE=/none.c does not exist" make -C lessons check-01 FILE=/none.c
     refused "make no-such: there is no such command or file." make -C lessons no-such
 }
 
