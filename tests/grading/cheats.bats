@@ -9,10 +9,9 @@ setup_file() { know_compiler; }
 attacks() { python3 -SB tests/grading/attacks/attacks.py "$@"; }
 
 @test "some cheats, in the check alone" {
-    CHECK_SEAL=1 run in_grader "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
-        forge_by_descriptor/17 close_stderr/17 quiet_check/02 ending_function/02 system_call/08 \
-        remap_settings/08 loader_list/08 loader_table/08 \
-        <<'PYTHON'
+    CHECK_SEAL=1 run in_grader "$BATS_TEST_TMPDIR" patch_settings/08 forge_by_descriptor/17 \
+        close_stderr/17 quiet_check/02 ending_function/02 remap_settings/08 loader_list/08 \
+        loader_table/08 <<'PYTHON'
 import os
 import sys
 from pathlib import Path
@@ -222,8 +221,6 @@ FILES
     export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out SEED=1
     mapfile -t chosen < <(attacks names cheats)
     [ "${#chosen[@]}" -gt 30 ] || miss "There are only these cheats: ${chosen[*]}"
-    mkdir -p "$CLASS/ada"
-    cp solutions/06_trim.c "$CLASS/ada" # which a cheat includes
     attacks hand-in "$CLASS" "${chosen[@]}" >"$BATS_TEST_TMPDIR/files"
     accepted tests/grading/grade.sh class batch 0 1
     run in_grader "$BATS_TEST_TMPDIR/files" "$OUT" <<'PYTHON'
@@ -241,7 +238,7 @@ for line in Path(sys.argv[1]).read_text().splitlines():
     points, possible, sentence = (lesson[word] for word in ("points", "possible", "sentence"))
     earns, says = (case(cheat).given[word] for word in ("earns", "says"))
     # Without a sandbox a file can include another one, and the grade says so.
-    hidden = cheat.startswith(("include", "steal_class", "incbin", "expected"))
+    hidden = cheat in ("include", "expected_at_run_time")
     if hidden and grade["sandbox"] == "none":
         continue
     if earns == "some":

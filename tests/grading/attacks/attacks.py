@@ -25,7 +25,7 @@ Then comes the C source:
 In a source, what stands between two @ is put in:
 
     @name@      the lesson            @root@      the workbook's folder
-    @class@     the folder CLASS      @print@     a call of puts for each expected line
+    @print@     a call of puts for each expected line
     @starter@   the lesson's starter  @solution@  its solution; "@starter, main as other@" is the
                                                   starter with its function main renamed, and
                                                   "@starter, after CALL;@" has a main that first
@@ -240,7 +240,6 @@ def words(name):
         "table": lambda: table(name),
         "name": lambda: name,
         "root": lambda: str(ROOT),
-        "class": lambda: os.environ.get("CLASS", ""),
     }
 
 
