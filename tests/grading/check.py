@@ -17,85 +17,11 @@ student reads.
 A rule that the starter meets has @met_by_starter above it, and no point is for it. @section(2)
 names the section of the page that it belongs to: make check-22 STEP=2 judges the rules up to there.
 
-Runs. The report shows the run that a rule asked for last.
-
-check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules
-                          that need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
-                          device more environment; **LATE is a device that does nothing until
-                          somebody waits for it. early=True gives a run that died or asked without
-                          end to the rule, which judges the part that is there: run.early is then
-                          its miss, which run.expect_return() raises
-check.run_late(...)       the same with **LATE, or without where the program asks there without end,
-                          which a rule about waits must then miss
-check.run_as_far()        the lesson's own run; of a program that asks there without end, what is
-                          there. run.stands_still: it ended so, or where the host waits forever
-check.run_both(...)       the same for a program of two processes: the journal has the lines of
-                          both, each with "of": "exporter", the process that exported a pool (else
-                          the one that came first), or "importer"
-check.ask(SENTENCE, ARGUMENT...)
-                          runs ask.h beside the check, which calls the student's functions, with
-                          these arguments: a Run whose answers are what came back. SENTENCE says
-                          what such a file needs for that. harness= names another file, both=True
-                          gives both journals. hazards=True leaves a hazard to the rule, and
-                          early=True an end that is too early: run.early is then its miss, which
-                          run.expect_return() raises. special=True: SENTENCE says what is special
-                          about this call, and is told where it ended the program
-check.draw(NAME, A, B)    a whole number from A to B, which depends on NAME, the lesson and SEED:
-                          make check-NN draws one, the suite sets it to 1. A table of known answers
-                          does not pass
-check.choose(NAME, LIST)  one of these, in the same way
-
-What a run shows.
-
-run.journal               class Journal below: its calls by name, by field, by place, and by what
-                          they do (allocations, frees, waits of the host, hazards)
-run.lines, run.line(TEXT) what it printed, and the first line that has this text
-run.answer(QUESTION)      what the harness printed behind "QUESTION = "
-run.wrong({QUESTION: ANSWER})
-                          a sentence about the first answer that is not as given here, else ""; with
-                          the size of a segment behind it, also by how many segments it is wrong
-
-What is demanded of a whole run. These miss by themselves.
-
-check.expect_recorded(ARGUMENT...)
-                          the output without an argument is expected/output.txt, and with each of
-                          these expected/output.ARGUMENT.txt
-check.expect_right(RUN, NAME)
-                          expect_clean, the program calls no function that sleeps, and the output
-                          is expected/output.NAME.txt; lines that begin with "~" depend on the
-                          machine and are compared in their words
-check.expect_read(TEXT...)
-                          lines with these texts are other ones when kernels write other numbers and
-                          pools have other figures; so is each number where a text has a "#". The
-                          names of errors, "same address", the number of a GPU, a yes and what the
-                          host counts are the same there: a rule about these reads the calls and
-                          their results in the journal, and no rule asks who printed the words
-check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, every event, stream and
-                          pool destroyed, nothing that is not modeled
-check.expect_elements(RUN, MIB, NUMBER)
-                          expect_clean, and so many lines say "N of N elements", which MIB has
-check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
-check.expect_wide_values()
-                          a threshold is a uint64_t, and no int
-expect_narrow_wait(JOURNAL, SENTENCE)
-                          nobody waits for the whole device, or by asking again and again, where
-                          SENTENCE says what is waited for
-expect_no_asking(JOURNAL, SENTENCE)
-                          the second half of that
-expect_no_legacy(JOURNAL, SENTENCE)
-                          no stream of the program is ordered by the legacy stream, with which each
-                          blocking stream is
-expect_streams(JOURNAL, NUMBER)
-                          the work is in so many streams: they are ordered, and do not become one
-
-What can be judged.
-
-check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits.
-                          check.after() waits for all rules before it. A program that only prints
-                          what is expected must earn nothing, so what judges the output alone waits.
-                          A rule that would say, but for numbers, what an earlier one has said waits
-                          for that
-test_NAME in check.met    is that one met?
+class Check runs the student's program (run) and calls its functions (ask), draws numbers (draw,
+choose), says what must be met before (after), and demands what holds of a whole run: its methods
+expect_... miss by themselves, and so do the functions of that name. class Run is what one run left
+behind, and class Journal the calls of a run, by name, by field, by place, and by what they do. The
+report shows the run that a rule asked for last.
 
 What a check computes, it computes outside of the student's process. From a run it takes what the
 simulated device wrote to the journal, and what the program printed or returned only to compare.
@@ -155,7 +81,8 @@ def miss(text):
 
 
 def expect_narrow_wait(lines, sentence):
-    """sentence: what the program waits for, in the rule's words."""
+    """Nobody waits for the whole device, or by asking again and again. sentence: what the program
+    waits for, in the rule's words."""
     if wide := lines.calls("cudaDeviceSynchronize").first:
         miss(f"""{sentence}
             Happened: cudaDeviceSynchronize{line_of(wide)} waits for every stream of the device,
@@ -179,7 +106,8 @@ def expect_no_asking(lines, sentence):
 
 
 def expect_no_legacy(lines, sentence):
-    """Nothing is ordered by the legacy stream; sentence: what orders it, in the rule's words."""
+    """No stream of the program is ordered by the legacy stream, with which each blocking stream is;
+    sentence: what orders it, in the rule's words."""
     legacy = lines.calls(*ALLOCATE, *FREE, *RECORD, "cudaStreamWaitEvent").where(stream="legacy")
     if legacy:
         miss(f"""{sentence}
@@ -189,7 +117,7 @@ def expect_no_legacy(lines, sentence):
 
 
 def expect_streams(lines, number):
-    """The work of the program is in so many streams at least."""
+    """The work of the program is in so many streams at least: they do not become one."""
     work = lines.ok("launch_fill", "launch_add", "cudaMemcpyAsync")
     used = {(x["stream"], x["stream"] == "per-thread" and x.get("thread")) for x in work}
     if len(used) < number:
@@ -757,6 +685,8 @@ class Check:
     # -- what is drawn --
 
     def draw(self, name, least, most):
+        """A whole number, which depends on the name, the lesson and SEED: make check-NN draws one,
+        the suite sets it to 1. A table of known answers does not pass."""
         number = 2166136261
         for code in f"{self.seed} {self.name} {name}".encode():
             number = ((number ^ code) * 16777619) & 0xFFFFFFFF  # FNV-1a
@@ -768,6 +698,9 @@ class Check:
     # -- what may be judged --
 
     def after(self, *rules):
+        """This rule waits until these are met, or all before it. A program that only prints what is
+        expected must earn nothing, so what judges the output alone waits; so does a rule that would
+        say, but for numbers, what an earlier one has said. test_NAME in check.met: is it met?"""
         if self.missed if not rules else not self.met.issuperset(rules):
             raise Waits("first repair what is missed above")
 
@@ -896,7 +829,7 @@ class Check:
         return (error[2], error[3] or 4) if error else (None, 4)
 
     def expect_wide_values(self):
-        """What is set with 8 bytes has 8 bytes."""
+        """What is set with 8 bytes has 8 bytes: a threshold is a uint64_t, and no int."""
         if found := self.narrow_values():
             line, size = found
             where = f"in line {line} it" if line else "it"
@@ -945,7 +878,9 @@ class Check:
 
     def run(self, *arguments, early=False, **environment):
         """The lesson's own program with these arguments. The simulated device does the same again
-        when it is given the same, so one run is enough for all rules."""
+        when it is given the same, so one run is enough for all rules. SIM_SCHEDULE="late" gives the
+        device more environment. early: a run that died or asked without end goes to the rule, which
+        judges the part that is there; run.early is then its miss, which expect_return() raises."""
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
         if self.died:
@@ -967,13 +902,15 @@ class Check:
         return run
 
     def run_as_far(self):
-        """The lesson's own run, of a program that asks without end as far as it came."""
+        """The lesson's own run, of a program that asks without end as far as it came: it
+        stands_still."""
         run = self.run(early=True)
         return run if run.ended == "flood" else self.run()
 
     def run_late(self, *arguments, **environment):
         """The same on a device that is LATE. There a host that asks until work is done asks without
-        end. So that not every rule is lost, the device then works by itself."""
+        end, which a rule about waits must miss. So that not every rule is lost, the device then
+        works by itself."""
         run = self.run(*arguments, early=True, **LATE, **environment)
         if run.ended == "flood" and "Query, " in flood_words(run):
             return self.run(*arguments, **environment)
@@ -986,6 +923,8 @@ class Check:
         return self.runs["both", run]
 
     def run_both(self, *arguments, **environment):
+        """run() of a program of two processes. The journal has the lines of both, each with "of":
+        "exporter", the process that exported a pool, else that which came first, or "importer"."""
         self.last = self.of_both(self.run(*arguments, **environment))
         return self.last
 
@@ -1000,6 +939,11 @@ class Check:
         special=False,
         **environment,
     ):
+        """Runs a harness beside the check, which calls the student's functions, with these
+        arguments: a Run whose answers are what came back. sentence: what such a file needs for
+        that; or, if special, what is special about this call, told where it ended the program.
+        both: as in run_both(). hazards leaves a hazard to the rule, and early an end that is too
+        early, as in run()."""
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
         self.program()  # reports a file that does not compile only once
@@ -1078,6 +1022,8 @@ class Check:
                 Happened: {self.file} calls {self.sleeps}.""")
 
     def expect_right(self, run, name=""):
+        """A clean run that prints expected/output.NAME.txt, of a program that does not sleep. Lines
+        that begin with "~" depend on the machine and are compared in their words."""
         self.expect_awake()
         # The program ended with 1 and printed no reason, so show the first line that differs.
         if run.status == 1 and not run.errors:
@@ -1092,13 +1038,17 @@ class Check:
             raise Miss(f"Expected: {sentence}", *lines)
 
     def expect_recorded(self, *arguments):
+        """The output without an argument is expected/output.txt, and with each of these
+        expected/output.ARGUMENT.txt."""
         self.expect_right(self.run())
         for argument in arguments:
             self.expect_right(self.run(argument), str(argument))
 
     def expect_read(self, *texts, arguments=()):
         """Lines with these texts say what the device computed, or what a call returned, there where
-        a text has a "#": they differ where kernels write other numbers and figures are others."""
+        a text has a "#": they differ where kernels write other numbers and figures are others. The
+        names of errors, "same address", the number of a GPU, a yes and what the host counts are the
+        same there: a rule about these reads the calls and their results in the journal."""
         usual = self.run(*arguments)
         other = self.run(*arguments, SIM_ADD=self.draw("other numbers", 2, 250))
         for text in texts:
@@ -1140,6 +1090,8 @@ class Check:
                 Happened: {visible(run.output)}""")
 
     def expect_clean(self, run):
+        """Exit status 0, no hazard, nothing left allocated, every event, stream and pool destroyed,
+        nothing that is not modeled."""
         self.last = run
         found = hazard_words(run.errors)
         hazard = f"""a program whose every access is ordered.
@@ -1197,6 +1149,7 @@ class Check:
         return any(re.search(rf"\b{name}\b", lines) for name in re.findall(r"[A-Za-z_]\w*", kept))
 
     def expect_ordered(self, run):
+        """expect_clean(), but a program may say that it found itself incorrect."""
         ends = run.ends() if run.journal else "left"
         if ends not in ("clean", "unsupported") or run.status not in (0, 1):
             self.expect_clean(run)
