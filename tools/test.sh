@@ -22,13 +22,16 @@ if [ "$1" = file ]; then
     # The tests of a file that says so mostly wait, so several of them run at a time.
     ! grep -q '^# Its tests mostly wait\.$' "$2" ||
         set -- "$@" --jobs 6 --no-parallelize-across-files
-    planned=
-    while IFS= read -r line; do
-        [[ ! $line =~ ^1\.\.[0-9]+$ ]] || planned=1
-        printf '%s\t%s\n' "$2" "$line"
-    done < <(bats --tap "${@:3}" "$2" 2>&1 </dev/null)
-    [ -n "$planned" ] || printf '%s\tnot ok 0 Bats cannot run %s\n' "$2" "$2"
-    printf '%s\t\n' "$2"
+    # In < <( ) Bats would not hear Ctrl-C.
+    bats --tap "${@:3}" "$2" 2>&1 </dev/null | {
+        planned=
+        while IFS= read -r line; do
+            [[ ! $line =~ ^1\.\.[0-9]+$ ]] || planned=1
+            printf '%s\t%s\n' "$2" "$line"
+        done
+        [ -n "$planned" ] || printf '%s\tnot ok 0 Bats cannot run %s\n' "$2" "$2"
+        printf '%s\t\n' "$2"
+    }
     exit
 fi
 
