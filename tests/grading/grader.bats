@@ -194,22 +194,6 @@ END
     assert_output "$tests $failures"
 }
 
-@test "starters and other files, graded again beside each other, have the same grades" {
-    local mixed again lesson='.lessons[] | select(.lesson | test("^(01|08|10|16|17|22)"))'
-    # The student who did one of everything is graded at the same time.
-    as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 8 10 16 17 22" \
-        tests/grading/grade.sh >"$BATS_TEST_TMPDIR/second.txt" 2>&1 &
-    as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$MIXED" OUT="$BATS_TEST_TMPDIR/mixed" \
-        ONLY="$CHOSEN" tests/grading/grade.sh >"$BATS_TEST_TMPDIR/mixed.txt" 2>&1 || mixed=$?
-    wait
-    assert_equal "${mixed:-0}" 0
-    again=$(jq "$lesson" "$BATS_TEST_TMPDIR/second/grade.json")
-    assert_equal "$(jq -s length <<<"$again")" 6
-    assert_equal "$again" "$(jq "$lesson" "$STARTERS/grade.json")"
-    run diff -r "$GRADES/mixed" "$BATS_TEST_TMPDIR/mixed"
-    assert_output ""
-}
-
 @test "a check without a rule, a manifest without a title or a part: status 2, no points" {
     in_copy grading
     echo 'from check import miss' >"tests/lessons/$FIRST/check.py"
