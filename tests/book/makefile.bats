@@ -380,24 +380,20 @@ This was the last hint."
     assert_output "The book is not built. make book builds and opens it."
     mkdir -p "${page%/*}"
     : >"$page"
-    printf '%s\n' '#!/bin/sh' 'echo "$0 $1" >>opened' >bin/browser
-    chmod +x bin/browser
-    cp bin/browser bin/xdg-open
-    opened() {
-        within_reason test -s opened
-        cat opened
-        : >opened
-    }
-    run env -u DISPLAY -u WAYLAND_DISPLAY PATH="$copy/bin:$PATH" tools/open.sh index
-    assert_success
-    assert_output "Open: $page"
-    run env DISPLAY=:0 OPEN= PATH="$copy/bin:$PATH" tools/open.sh index
-    assert_output "Open: $page"
-    assert_file_not_exists opened
-    DISPLAY=:0 PATH="$copy/bin:$PATH" tools/open.sh index 3>&-
-    assert_equal "$(opened)" "$copy/bin/xdg-open $page"
-    OPEN=browser PATH="$copy/bin:$PATH" tools/open.sh index 3>&-
-    assert_equal "$(opened)" "$copy/bin/browser $page"
+    printf '%s\n' '#!/bin/sh' 'echo "$0 $1" >"$0.opened"' | tee bin/browser >bin/xdg-open
+    chmod +x bin/*
+    PATH=$copy/bin:$PATH
+    for words in "-u DISPLAY -u WAYLAND_DISPLAY" "DISPLAY=:0 OPEN="; do
+        # shellcheck disable=SC2086  # words
+        run env $words tools/open.sh index
+        assert_success
+        assert_output "Open: $page"
+    done
+    assert_file_not_exists bin/xdg-open.opened
+    DISPLAY=:0 tools/open.sh index 3>&-
+    wait_for bin/xdg-open.opened "$copy/bin/xdg-open $page"
+    OPEN=browser tools/open.sh index 3>&-
+    wait_for bin/browser.opened "$copy/bin/browser $page"
     run env OPEN=nothing-of-the-kind tools/open.sh index
     assert_failure
     assert_output --partial "OPEN=nothing-of-the-kind: there is no such program."
