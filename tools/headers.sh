@@ -13,11 +13,12 @@ set -u
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '|[^-;][^;]*(;[^-;][^;]*)*' "$@"
 cd "$(dirname "$0")/.." || exit 1
-compiler=${CC:-gcc} failed=0 fetched=build/cuda-headers
+failed=0 fetched=build/cuda-headers
+read -ra compiler <<<"${CC:-gcc}"
 
 # compile ARGUMENT...: compiles against the headers in $include, and prints the compiler's output
 compile() {
-    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
+    "${compiler[@]}" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
         -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
 }
 

@@ -71,16 +71,19 @@ for ((i = 0; i < ${#flags[@]}; i++)); do
     esac
 done
 
+read -ra linker <<<"${CC:-gcc}"   # CC may be two words, such as "ccache gcc"
 compile() { # compile FILE OBJECT
-    local compiler=${CC:-gcc}
+    local compiler=("${linker[@]}")
     case $1 in
     *.cu)
         "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4,-fno-omit-frame-pointer \
             -Isimulator -Ilessons \
             "${target[@]}" "${to_compile[@]}" -c "$1" -o "$2" ;;
     *.c | *.cpp | *.cc | *.cxx)
-        [[ $1 == *.c ]] || compiler=${CXX:-g++}
-        "$compiler" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
+        [[ $1 == *.c ]] || read -ra compiler <<<"${CXX:-g++}"
+        type -P "${compiler[0]}" >/dev/null ||
+            refuse "make mine: $1 needs ${compiler[0]}, which is not installed."
+        "${compiler[@]}" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
             -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
     *) refuse "make mine: $1 is neither a source (.cu, .c, .cpp, .cc) nor a program." ;;
     esac
@@ -120,8 +123,9 @@ else
         objects+=("$program.objects/linked.o")
         to_link+=("-L${nvcc%/bin/*}/lib64" "-L${nvcc%/bin/*}/lib" -lcudadevrt)
     fi
-    "${CC:-gcc}" "${objects[@]}" "$library" "${to_link[@]}" -lstdc++ -lm -pthread \
-        -o "$program" || {
+    # It comes with g++, and a program in C needs neither.
+    [[ $("${linker[@]}" -print-file-name=libstdc++.so) != /* ]] || to_link+=(-lstdc++)
+    "${linker[@]}" "${objects[@]}" "$library" "${to_link[@]}" -lm -pthread -o "$program" || {
         printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes" \
             "into FILE, and a library into FLAGS, as -lNAME." >&2
         exit 1

@@ -284,6 +284,21 @@ C
         FLAGS="-I$folder/include"
     assert_line "race 1.5"
     refute_line --partial "Compiler: "
+    # A machine without g++ has no libstdc++, either.
+    cat >"$folder/cc" <<'END'
+#!/bin/bash
+case " $* " in
+*-print-file-name=libstdc++*) echo libstdc++.so ;;
+*" -lstdc++ "*) exit 1 ;;
+*) exec gcc "$@" ;;
+esac
+END
+    chmod +x "$folder/cc"
+    accepted make mine CC="env $folder/cc" FILE="$folder/main.c $folder/half.c" ARGS=quiet \
+        FLAGS="-I $folder/include"
+    : >"$folder/half.cpp"
+    refused "half.cpp needs no-g++, which is not installed." \
+        make mine CXX=no-g++ FILE="$folder/half.cpp"
     # What was built is taken as it is.
     refused "hazard: unordered writes" make mine FILE=build/mine/main ARGS=race
     refused "make mine FILE=pipeline.cu" make mine
