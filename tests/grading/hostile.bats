@@ -66,13 +66,18 @@ size_of() { stat -c %s "build/check/hostile-flood/run/$1"; }
     assert_equal "$(size_of journal.jsonl)" $((16384 * 1024 + 1))
 }
 
-@test "a program that dies of a signal is told of which" {
-    hostile segv '*(volatile int *)0 = 1;'
-    assert_output --partial "SIGSEGV"
-    hostile abort 'abort();'
-    assert_output --partial "SIGABRT"
-    hostile divide 'volatile int zero = 0; return 7 / zero;'
-    assert_output --partial "SIGFPE"
+@test "a program that dies of a signal, leaves by _Exit or prints a hazard is told so" {
+    local statements words
+    while IFS='|' read -r statements words; do
+        hostile ended "$statements"
+        assert_output --partial "$words"
+    done <<'END'
+*(volatile int *)0 = 1;|SIGSEGV
+abort();|SIGABRT
+volatile int zero = 0; return 7 / zero;|SIGFPE
+puts("hello"); fflush(stdout); _Exit(0);|it left in another way: its journal has no last line.
+fputs("hazard: made up\n", stderr); return 3;|hazard: made up
+END
 }
 
 # What is printed is judged when the calls are correct: the first lesson's solution, with LINE
@@ -115,13 +120,6 @@ prints() { # prints NAME STATEMENTS [LINE]
     assert_equal "$ended" "0 "
     run find run ! -type d ! -type f
     assert_output ""
-}
-
-@test "a program that leaves by _Exit, or prints a hazard, is told so" {
-    hostile left 'puts("hello"); fflush(stdout); _Exit(0);'
-    assert_output --partial "it left in another way: its journal has no last line."
-    hostile hazard 'fputs("hazard: made up\n", stderr); return 3;'
-    assert_output --partial "hazard: made up"
 }
 
 @test "a program that reads its input finds none, and does not wait for it" {
