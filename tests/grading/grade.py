@@ -172,7 +172,8 @@ class Grading:
         if os.environ.get("SANDBOX") != "none":
             fail(
                 "Nothing was graded: this machine allows no sandbox, so students' programs would "
-                "reach what their user reaches. SANDBOX=none grades nevertheless."
+                "reach what their user reaches. A sandbox takes bubblewrap 0.8 or later, and a "
+                "kernel that lets it make namespaces. SANDBOX=none grades nevertheless."
             )
         readable = protect.readable_here(self.home) if users else []
         if readable:

@@ -390,7 +390,8 @@ as_said() {
     run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$FIRST" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output "Nothing was graded: this machine allows no sandbox, so students' programs would \
-reach what their user reaches. SANDBOX=none grades nevertheless."
+reach what their user reaches. A sandbox takes bubblewrap 0.8 or later, and a kernel that lets it \
+make namespaces. SANDBOX=none grades nevertheless."
     assert_file_not_exists build/grade/grade.json
     run as_user PATH="$copy/bin" SANDBOX=none STUDENT=solutions ONLY="$FIRST" \
         tests/grading/grade.sh
