@@ -83,8 +83,8 @@ compile() { # compile FILE OBJECT
         [[ $1 == *.c ]] || read -ra compiler <<<"${CXX:-g++}"
         type -P "${compiler[0]}" >/dev/null ||
             refuse "make mine: $1 needs ${compiler[0]}, which is not installed."
-        "${compiler[@]}" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
-            -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
+        "${compiler[@]}" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include \
+            -Isimulator -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
     *) refuse "make mine: $1 is neither a source (.cu, .c, .cpp, .cc) nor a program." ;;
     esac
 }
