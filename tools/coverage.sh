@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows which lines of the simulated device the tests run, room by room: make coverage. It copies the
-# sources to build/coverage, builds the simulated device there with COVERAGE=1, and runs make
+# Shows which lines of the simulated device the tests run, room by room: make coverage. It copies
+# the sources to build/coverage, builds the simulated device there with COVERAGE=1, and runs make
 # test-all. Graded runs, which may write no files, and sanitizer builds are not counted.
 set -eu
 # shellcheck source=tools/usage.sh

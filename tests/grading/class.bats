@@ -252,7 +252,7 @@ cleo = +0.255
 ada = -2.5 Copied.
 END
     collect
-    # ada: (3 * 6/6 + 1 * 5*0.8/5) / 4 * 50 - 2.5; ben: 3 * 4.5/6 / 4 * 50; cleo: rounded halves go up
+    # ada: (3 * 6/6 + 1 * 5*0.8/5) / 4 * 50 - 2.5; ben: 3 * 4.5/6 / 4 * 50; cleo: halves go up
     run jq -c '.[] | [.student, .result, .counted, .days_late]' "$OUT/class.json"
     assert_output '["ada",45,{"04_release_threshold":6,"06_trim":4},{"06_trim":2}]
 ["ben",28.13,{"04_release_threshold":4.5,"06_trim":0},{}]
