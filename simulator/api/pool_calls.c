@@ -449,8 +449,25 @@ static cudaError_t (*const access_checks[])(const struct pool *,
                                             const struct cudaMemAccessDesc *) = {
     check_place, check_flags, check_change};
 
-/* Applies an entry that the checks accepted. */
-static void set_access(struct call *call, struct pool *p, const struct cudaMemAccessDesc *d)
+/* Adds a set of devices to a line, as a list, unless it is empty. */
+static void line_devices(struct journal_line *line, const char *key, uint32_t set)
+{
+    char *to = set ? line_key(line, key) : NULL, mark = '[';
+    for (unsigned device = 0; to && device < MAX_DEVICES; device++)
+        if (set >> device & 1) {
+            *to++ = mark;
+            to = put_number(to, device);
+            mark = ',';
+        }
+    if (to) {
+        *to++ = ']';
+        line->end = to;
+    }
+}
+
+/* Applies an entry that the checks accepted. changed: the devices that lose access and get it. */
+static void set_access(struct call *call, struct pool *p, const struct cudaMemAccessDesc *d,
+                       uint32_t changed[2])
 {
     if (is_host(&d->location))
         return;
@@ -460,13 +477,12 @@ static void set_access(struct call *call, struct pool *p, const struct cudaMemAc
         checker_access_revoked(call, p->peer_uses, device);
     if (grants_device(d) && !(p->peer_rights & bit))
         checker_access_granted(call, p, device);
-    p->peer_rights_reported = d->flags == cudaMemAccessFlagsProtReadWrite
-                                ? p->peer_rights_reported | bit
-                                : p->peer_rights_reported & ~bit;
+    bool gets = d->flags == cudaMemAccessFlagsProtReadWrite;
+    p->peer_rights_reported = (p->peer_rights_reported & ~bit) | (gets ? bit : 0);
     if (!pool_is_managed(p))
         p->peer_rights = p->peer_rights_reported;
-    line_signed(&call->line, "device", device);
-    line_number(&call->line, "value", (uint64_t)d->flags);
+    changed[gets] |= bit;
+    changed[!gets] &= ~bit;
 }
 
 cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
@@ -495,7 +511,10 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
             if (e)
                 return e;
         }
+    uint32_t changed[2] = {0};
     for (size_t i = 0; i < count; i++)
-        set_access(call, p, &list[i]);
+        set_access(call, p, &list[i], changed);
+    line_devices(&call->line, "opened", changed[1]);
+    line_devices(&call->line, "closed", changed[0]);
     return cudaSuccess;
 }
