@@ -451,7 +451,7 @@ class Run:
     def expect_return(self):
         """Misses where the program ended too early. One reason is missed once."""
         if self.early:
-            expect_first(self.told, self.early.lines[0], self.early)
+            expect_first(self.told, self.early.lines[-1], self.early)
             raise self.early
 
     @property
@@ -963,8 +963,8 @@ class Check:
         why = why_ended(run, hazards)
         if why:
             self.died = self.died or run.ended == "time"
-            lines = [f"Happened: called by the check, {why}{unset(run)}"]
-            lines += [f"Expected: {one_line(sentence)}"] * special
+            lines = [f"Expected: {one_line(sentence)}"] * special
+            lines += [f"Happened: called by the check, {why}{unset(run)}"]
             run.early, run.told = Miss(*lines, run=run), self.told
             if not early or self.died:  # the other rules do not say how a program died
                 run.expect_return()
@@ -1109,9 +1109,7 @@ class Check:
         if ends == "hazard":
             miss(hazard)
         if ends == "live":
-            left = sum(journal.where(did="exit").column("live"))
-            miss(f"""everything that was allocated is freed at the end.
-                Happened: allocations left: {left}.""")
+            self.miss_left(run)
         self.expect_destroyed(run)
         self.expect_directions(journal)
         if ends == "unsupported":
@@ -1120,6 +1118,11 @@ class Check:
                 Happened: {", ".join(calls)}""")
         if ends == "left":
             miss(LEFT)
+
+    def miss_left(self, run):
+        left = sum(run.journal.where(did="exit").column("live"))
+        miss(f"""everything that was allocated is freed at the end.
+            Happened: allocations left: {left}.""")
 
     def expect_directions(self, journal):
         if wrong := journal.that(lambda x: "given" in x).first:
@@ -1151,6 +1154,9 @@ class Check:
     def expect_ordered(self, run):
         """expect_clean(), but a program may say that it found itself incorrect."""
         ends = run.ends() if run.journal else "left"
+        if ends == "live" and run.status == 1 and not failed_call(run.errors):
+            self.last = run
+            self.miss_left(run)
         if ends not in ("clean", "unsupported") or run.status not in (0, 1):
             self.expect_clean(run)
 
