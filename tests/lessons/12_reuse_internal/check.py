@@ -210,6 +210,7 @@ def test_last_resort(check):
     sentence = """both pools are full, and the slow stream comes to an end: take waits for that
         stream, and for no other one, and then allocates from the shared pool."""
     # The same mistake is not reported twice.
+    check.after(test_room)
     if taken.of == "another pool" or taken.of != "the shared pool" and not taken.waits:
         check.after(test_spare)
     if taken.returned not in (SUCCESS, "nothing") and taken.tried.where(result=SUCCESS):

@@ -126,7 +126,7 @@ def test_exports(check):
         miss(f"""to find out whether a pool can be shared, the program creates a pool and exports it
             (cudaMemPoolExportToShareableHandle), as a file descriptor.
             Happened: {history(run)}""")
-    check.after(test_versions)
+    check.after(test_no_pools, test_versions)
     sentence = (
         "with driver 11.2 nothing is promised, and the export succeeds: so a pool can be shared."
     )
