@@ -46,7 +46,7 @@ def drawn(check):
         segment = check.draw(name, least, most)
         used = check.draw(f"used {name}", 1 << 16, 90000)
         edge = check.draw(f"many {name}", 3, 60) * segment
-        for size in (used, 1, segment, edge - 1, edge, edge + 1, 0):
+        for size in (used, 1, segment, edge - 1, edge, edge + 1, 0, segment << 16):
             yield segment, size
 
 
