@@ -3,7 +3,18 @@
 import re
 from copy import copy
 
-from check import FREE, MIB, Journal, Miss, line_of, met_by_starter, miss, one_line
+from check import (
+    FREE,
+    HAZARD_FOUND,
+    MIB,
+    Journal,
+    Miss,
+    hazard_words,
+    line_of,
+    met_by_starter,
+    miss,
+    one_line,
+)
 
 SHOWN = re.compile("launch|Memcpy|Record|WaitEvent|Synchronize|cudaFreeAsync|cudaFree$")
 
@@ -138,7 +149,7 @@ def not_reported(check, call, sentence, before=None):
         if "hazard:" not in run.errors and run.ends() == "hazard":
             miss("what the simulated device reports can be read: stderr stays open.")
         return
-    found = """the simulated device reports a hazard (the worker is stream 1, the reader 2)."""
+    found = f"{HAZARD_FOUND} (the worker is stream 1, the reader 2): {hazard_words(run.errors)}"
     why = why_unordered(journal, use(journal, before, allocation), used)
     advice = "What to do about it is shown when the check misses again."
     raise Miss(

@@ -224,8 +224,8 @@ def test_server_waits(check):
         if set_to[-1:] != [0]:
             miss(f"""in a full pool the server does not wait either: internal dependencies stay off,
                 since they put a wait into its stream.
-                Happened: internal dependencies were set to
-                {", then ".join(map(str, set_to)) or "nothing"}.""")
+                Happened: internal dependencies were
+                {"set to " + ", then ".join(map(str, set_to)) if set_to else "left on"}.""")
     made, earlier = served(check, 1)
     if not made or is_memory_of(made, earlier):
         miss("""called by the check while the earlier request is pending, serve returns other
@@ -233,38 +233,24 @@ def test_server_waits(check):
             Happened: it returned memory of the earlier request.""")
 
 
-def finished(check):
-    """The case of the server in which the earlier request has finished, and what happened there."""
+def test_server_takes(check):
     check.after(test_server_waits)
     journal, _, _, (_, case) = parts(check)
-    return (
-        case,
-        f"""Opportunistic reuse was {policy(journal, case.pool)}; between free and
-        allocation: {history(case.between)}.""",
-    )
-
-
-def test_server_takes(check):
-    case, happened = finished(check)
     if case.second["from"] == "new":
         miss(f"""when the earlier request has finished, the server takes its memory. The pool looks
             for finished frees if opportunistic reuse is on; a query changes nothing in the pool.
-            Happened: it took new memory. {happened}""")
+            Happened: it took new memory. Opportunistic reuse was {policy(journal, case.pool)};
+            between free and allocation: {history(case.between)}.""")
 
 
 def test_server_policy(check):
     check.after(test_server_takes)
-    case, happened = finished(check)
     called = Journal(x for each in parts(check)[3] for x in each.between)
     called = called.that(lambda x: x.get("call", "").endswith("Synchronize"))
-    if called and case.second["from"] != "synchronized":
-        happened = f"the host called {called.names}."
-    elif called:
-        happened = f"the memory was synchronized. {happened}"
     if called:
         miss(f"""the host synchronizes nothing in serve, not even a stream that has finished: a
             server leaves it to the pool to see what the device has finished with.
-            Happened: {happened}""")
+            Happened: the host called {called.names}{line_of(called[0])}.""")
     for situation, words in (
         (2, "the earlier request has finished"),
         (3, "the earlier request is pending, and a third stream's has finished"),
