@@ -47,7 +47,6 @@ NONE(unsigned, nvcc_kernel_blocks_that_fit,
 NONE(struct nvcc_kernel *, nvcc_kernel_new,
      (struct registered_kernel * k, const struct kernel_code *code, dim3 grid, dim3 block,
       size_t shared_bytes, void *const *arguments))
-NONE(struct nvcc_kernel *, nvcc_kernel_copy, (const struct nvcc_kernel *kernel))
 NONE(cudaError_t, command_nvcc_kernel,
      (const struct call *call, const struct nvcc_kernel *kernel, struct stream *s))
 

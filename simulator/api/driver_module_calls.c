@@ -159,8 +159,7 @@ struct link {
 static void add_text(void *context, char *text)
 {
     struct link *l = context;
-    l->texts = os_grow(l->texts, (l->count + 1) * sizeof *l->texts);
-    l->texts[l->count++] = text;
+    *OS_ADD(l->texts, l->count) = text;
 }
 
 cudaError_t do_cuLinkCreate_v2(struct call *call, unsigned int count, CUjit_option *options,

@@ -39,4 +39,13 @@
         LIST_TAKE(first, item);        \
     } while (0)
 
+/* Ends each item of a list by this function, which frees it. */
+#define LIST_END(first, end)                                                \
+    do {                                                                    \
+        for (__typeof__(first) item = (first), after; item; item = after) { \
+            after = item->next;                                             \
+            end(item);                                                      \
+        }                                                                   \
+    } while (0)
+
 #endif

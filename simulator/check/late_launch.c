@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/list.h"
 #include "check/access_tree.h"
 #include "check/checker.h"
 #include "check/written.h"
@@ -83,10 +84,7 @@ void late_launch_end(struct late_launch *l)
     *at = l->next;
     if (late.end == &l->next)
         late.end = at;
-    for (struct after_launch *a = l->first, *next; a; a = next) {
-        next = a->next;
-        os_free(a);
-    }
+    LIST_END(l->first, os_free);
     vc_clear(&l->before);
     vc_clear(&l->sure);
     os_free(l);

@@ -93,11 +93,8 @@ static void set_piece(struct map *m, size_t n, uint64_t *piece)
 /* Returns the piece's own map, which it makes if there is none. */
 static uint64_t *own_piece(struct map *m, size_t n)
 {
-    if (m->pieces[n] == none || m->pieces[n] == all) {
-        uint64_t *own = os_allocate(WORDS * sizeof *own);
-        memcpy(own, m->pieces[n], WORDS * sizeof *own);
-        set_piece(m, n, own);
-    }
+    if (m->pieces[n] == none || m->pieces[n] == all)
+        set_piece(m, n, os_copy(m->pieces[n], WORDS * sizeof(uint64_t)));
     return m->pieces[n];
 }
 

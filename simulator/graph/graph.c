@@ -3,6 +3,7 @@
 
 #include "graph/graph_memory.h"
 #include "base/handle.h"
+#include "base/list.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -79,14 +80,8 @@ void graph_destroy(struct graph *g)
 {
     NEEDS_LOCK();
     handle_retire(HANDLE_GRAPH, g->handle);
-    for (struct node *n = g->first, *next; n; n = next) {
-        next = n->next;
-        free_node(n);
-    }
-    for (struct condition *c = g->conditions, *next; c; c = next) {
-        next = c->next;
-        condition_release(c);
-    }
+    LIST_END(g->first, free_node);
+    LIST_END(g->conditions, condition_release);
     graph_memory_graph_destroyed(g);
     os_free(g);
 }
@@ -205,12 +200,8 @@ bool graph_add_edge(struct node *from, struct node *to)
     NEEDS_LOCK();
     if (graph_has_edge(from, to))
         return false;
-    to->dependencies =
-        os_grow(to->dependencies, (to->dependency_count + 1) * sizeof(struct node *));
-    to->dependencies[to->dependency_count++] = from;
-    from->dependents =
-        os_grow(from->dependents, (from->dependent_count + 1) * sizeof(struct node *));
-    from->dependents[from->dependent_count++] = to;
+    *OS_ADD(to->dependencies, to->dependency_count) = from;
+    *OS_ADD(from->dependents, from->dependent_count) = to;
     return true;
 }
 
@@ -231,14 +222,6 @@ struct graph *graph_clone(const struct graph *g)
     return clone;
 }
 
-static void ensure_capacity(size_t count)
-{
-    if (count <= graphs.capacity)
-        return;
-    graphs.capacity = 2 * count;
-    graphs.stack = os_grow(graphs.stack, graphs.capacity * sizeof(struct node *));
-}
-
 /* Uses a stack of its own instead of recursion, because a graph may be one long chain. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count)
 {
@@ -249,9 +232,10 @@ void graph_visit_ancestors(struct node *const *nodes, size_t count)
         if (graph_is_visited(n))
             continue;
         n->visited = graphs.walk;
-        ensure_capacity(used + n->dependency_count);
-        for (size_t k = 0; k < n->dependency_count; k++)
+        for (size_t k = 0; k < n->dependency_count; k++) {
+            OS_MAKE_ROOM(graphs.stack, used, graphs.capacity)
             graphs.stack[used++] = n->dependencies[k];
+        }
     }
 }
 
@@ -300,10 +284,7 @@ static struct node *flat_add(struct flat *flat, const struct node *like, size_t 
     n->dependencies = os_allocate(dependencies * sizeof(struct node *));
     n->dependency_count = 0;
     n->position = flat->count;
-    if (flat->count == flat->capacity) {
-        flat->capacity *= 2;
-        flat->nodes = os_grow(flat->nodes, flat->capacity * sizeof(struct node *));
-    }
+    OS_MAKE_ROOM(flat->nodes, flat->count, flat->capacity)
     return flat->nodes[flat->count++] = n;
 }
 
@@ -399,9 +380,9 @@ struct task task_copy(const struct task *t)
 {
     struct task copy = *t;
     if (t->user_kernel)
-        copy.user_kernel = user_kernel_copy(t->user_kernel);
+        copy.user_kernel = os_copy(t->user_kernel, t->user_kernel->size);
     if (t->nvcc_kernel)
-        copy.nvcc_kernel = nvcc_kernel_copy(t->nvcc_kernel);
+        copy.nvcc_kernel = os_copy(t->nvcc_kernel, t->nvcc_kernel->size);
     return copy;
 }
 

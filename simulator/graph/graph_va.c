@@ -1,6 +1,7 @@
 /* Assigns addresses to the allocation nodes of a graph. */
 #include "graph/graph_va.h"
 
+#include "base/list.h"
 #include "os/os.h"
 
 /* Freed addresses, for nodes that come after `freed_by`. */
@@ -55,13 +56,7 @@ void graph_va_give(struct graph_va *va, size_t from, size_t bytes, struct node *
     va->free_ranges = r;
 }
 
-void graph_va_close(struct graph_va *va)
-{
-    for (struct graph_va_range *r = va->free_ranges, *next; r; r = next) {
-        next = r->next;
-        os_free(r);
-    }
-}
+void graph_va_close(struct graph_va *va) { LIST_END(va->free_ranges, os_free); }
 
 size_t graph_va_free_bytes(const struct graph_va *va, size_t from, size_t to)
 {

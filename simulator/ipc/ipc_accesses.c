@@ -285,10 +285,7 @@ void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access)
 
 static void add_found(const struct ipc_access *access, uint32_t at)
 {
-    if (at == accesses.found_capacity) {
-        accesses.found_capacity = at ? 2 * at : 16;
-        accesses.found = os_grow(accesses.found, accesses.found_capacity * sizeof *accesses.found);
-    }
+    OS_MAKE_ROOM(accesses.found, at, accesses.found_capacity)
     accesses.found[at] = *access;
 }
 

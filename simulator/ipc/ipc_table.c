@@ -175,11 +175,7 @@ struct ipc_processes ipc_table_importers(uint32_t ipc_ref)
     os_shm_lock(&h->lock);
     struct ipc_node *n = ipc_node_at(h, ipc_table_entry_of(ipc_ref)->first_importer);
     for (; n && count < IPC_TABLE_NODES; n = ipc_node_at(h, n->next)) {
-        if (count == tables.importers.capacity) {
-            tables.importers.capacity = count ? 2 * count : 16;
-            tables.importers.list =
-                os_grow(tables.importers.list, tables.importers.capacity * sizeof(uint64_t));
-        }
+        OS_MAKE_ROOM(tables.importers.list, count, tables.importers.capacity)
         tables.importers.list[count++] = n->importer;
     }
     os_shm_unlock(&h->lock);

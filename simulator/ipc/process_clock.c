@@ -51,10 +51,7 @@ static size_t file_bytes(uint32_t slots)
 
 static struct process_clock *add_clock(struct clock_name name)
 {
-    if (clocks.count == clocks.capacity) {
-        clocks.capacity = clocks.capacity ? 2 * clocks.capacity : 16;
-        clocks.list = os_grow(clocks.list, clocks.capacity * sizeof(struct process_clock *));
-    }
+    OS_MAKE_ROOM(clocks.list, clocks.count, clocks.capacity)
     struct process_clock *clock = os_allocate(sizeof *clock);
     *clock = (struct process_clock){.name = name, .index = clocks.count};
     clocks.list[clocks.count++] = clock;

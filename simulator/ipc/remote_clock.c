@@ -131,11 +131,7 @@ struct remote_epochs remote_clock_export(const struct vector_clock *vc)
             continue;
         if (owner.clock == process_clock_own())
             process_clock_add_slot(owner.slot);
-        if (count == remote.export_capacity) {
-            remote.export_capacity = count ? 2 * count : 64;
-            remote.exported =
-                os_grow(remote.exported, remote.export_capacity * sizeof *remote.exported);
-        }
+        OS_MAKE_ROOM(remote.exported, count, remote.export_capacity)
         remote.exported[count++] =
             (struct remote_epoch){process_clock_name(owner.clock), epoch, owner.slot};
     }

@@ -118,14 +118,8 @@ bool heap_open(struct heap *h)
 
 void heap_close(struct heap *h)
 {
-    for (struct range *r = h->first, *next; r; r = next) {
-        next = r->next;
-        range_recycle(r);
-    }
-    for (struct free_list *list = h->stream_lists, *next; list; list = next) {
-        next = list->next;
-        os_free(list);
-    }
+    LIST_END(h->first, range_recycle);
+    LIST_END(h->stream_lists, os_free);
     if (h->base)
         os_unreserve(h->base, h->limit);
     if (h->ipc_table)

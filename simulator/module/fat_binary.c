@@ -222,9 +222,7 @@ static const char *read_ptx(const char *image, void (*found)(void *, char *), vo
     unsigned architecture = 0;
     if (sscanf(target, "sm_%u", &architecture) == 1 && architecture > ARCHITECTURE)
         return is_later;
-    char *text = os_allocate(strlen(image) + 1);
-    strcpy(text, image);
-    found(context, text);
+    found(context, os_copy(image, strlen(image) + 1));
     return NULL;
 }
 

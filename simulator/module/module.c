@@ -62,8 +62,7 @@ void variable_place(struct variable *v, size_t *bytes)
 
 static void add_relocation(struct variable *v, size_t at, struct word symbol)
 {
-    v->relocations = os_grow(v->relocations, (v->relocation_count + 1) * sizeof *v->relocations);
-    v->relocations[v->relocation_count++] =
+    *OS_ADD(v->relocations, v->relocation_count) =
         (struct relocation){.at = at, .symbol = word_copy(symbol)};
 }
 
@@ -113,10 +112,7 @@ static void read_initializer(struct scanner *s, struct variable *v, size_t eleme
 static struct variable *read_declarator(struct scanner *s, struct variables *to, struct variable v,
                                         size_t element)
 {
-    if (to->count == to->capacity) {
-        to->capacity = to->capacity ? 2 * to->capacity : 8;
-        to->all = os_grow(to->all, to->capacity * sizeof *to->all);
-    }
+    OS_MAKE_ROOM(to->all, to->count, to->capacity)
     v.name = word_copy(s->word);
     scan(s);
     v.bytes = element;
@@ -223,10 +219,7 @@ static void read_function(struct scanner *s, struct module *m, bool is_entry)
         return;
     f.body = s->word.at;
     scan_brackets(s);
-    if (m->function_count == m->function_capacity) {
-        m->function_capacity = m->function_capacity ? 2 * m->function_capacity : 8;
-        m->functions = os_grow(m->functions, m->function_capacity * sizeof *m->functions);
-    }
+    OS_MAKE_ROOM(m->functions, m->function_count, m->function_capacity)
     m->functions[m->function_count++] = f;
 }
 

@@ -12,6 +12,8 @@
 
 size_t os_page_bytes = 4096;
 
+void *os_copy(const void *from, size_t bytes) { return memcpy(os_allocate(bytes), from, bytes); }
+
 /* ---- the environment ---- */
 
 const char *os_environment(const char *name)

@@ -107,6 +107,8 @@ bool os_has_memory(const void *address, size_t bytes);
  * is none. The caller owns the memory until os_free. */
 void *os_allocate(size_t bytes);
 void *os_grow(void *old, size_t bytes);
+/* Returns a copy of these bytes, which the caller owns. */
+void *os_copy(const void *from, size_t bytes);
 /* Adds an element to an array of `count` elements, counts it, and returns its address. What is
  * assigned to it must not be read from the array. */
 #define OS_ADD(all, count) \

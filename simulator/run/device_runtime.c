@@ -120,8 +120,7 @@ cudaError_t device_runtime_fail(struct device_runtime *r, const struct device_ca
         *kept = e;
         return e;
     }
-    r->errors = os_grow(r->errors, (r->error_count + 1) * sizeof *r->errors);
-    r->errors[r->error_count++] = (struct thread_error){c->thread, c->block, e};
+    *OS_ADD(r->errors, r->error_count) = (struct thread_error){c->thread, c->block, e};
     return e;
 }
 

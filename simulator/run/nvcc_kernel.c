@@ -7,6 +7,7 @@
 
 #include "base/device_state.h"
 #include "base/hazards.h"
+#include "base/list.h"
 #include "base/settings.h"
 #include "check/checker.h"
 #include "check/failed_call.h"
@@ -127,14 +128,6 @@ struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct ke
         memcpy(launch->parameters + p->offset, arguments[n], p->bytes);
     }
     return launch;
-}
-
-struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel)
-{
-    NEEDS_LOCK();
-    struct nvcc_kernel *copy = os_allocate(kernel->size);
-    memcpy(copy, kernel, kernel->size);
-    return copy;
 }
 
 /* ---- the memory that a kernel touches ---- */
@@ -324,8 +317,7 @@ static bool release_in_kernel(void *context, uint64_t address)
     if (a.kind != ADDRESS_ALLOCATED || a.inner_offset || !memory_is_variable(a.range)
         || !is_of_kernel(&a.range->shadow) || is_freed(r, a.range))
         return false;
-    r->freed = os_grow(r->freed, (r->freed_count + 1) * sizeof *r->freed);
-    r->freed[r->freed_count++] = a;
+    *OS_ADD(r->freed, r->freed_count) = a;
     heap_used[a.heap->device] -= heap_share(a.range->requested);
     return true;
 }
@@ -432,13 +424,7 @@ static void free_window(struct touched_memory *m)
     os_free(m);
 }
 
-static void free_windows(struct running *r)
-{
-    for (struct touched_memory *m = r->windows, *next; m; m = next) {
-        next = m->next;
-        free_window(m);
-    }
-}
+static void free_windows(struct running *r) { LIST_END(r->windows, free_window); }
 
 static void settle_windows(void *context, size_t found, struct window *const *windows, size_t count)
 {
@@ -1016,7 +1002,7 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
 {
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
-    struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
+    struct nvcc_kernel *copy = os_copy(kernel, kernel->size);
     copy->late = checker_launched(call, s, op->seq, copy->parameters, copy->shape.parameter_bytes);
     copy->late->overlaps = copy->overlaps && !kernel_library()->kernel_awaits_others(copy->code)
                         && !host_has_acquired(s->slot, op->seq - 1);

@@ -47,7 +47,6 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,
                                     dim3 grid, dim3 block, size_t shared_bytes,
                                     void *const *arguments);
-struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel);
 
 /* Queues the work with a copy of the launch. */
 cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kernel *kernel,

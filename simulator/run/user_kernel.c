@@ -137,14 +137,6 @@ struct user_kernel *user_kernel_new(const char *name, sim_function function, con
     return k;
 }
 
-struct user_kernel *user_kernel_copy(const struct user_kernel *kernel)
-{
-    NEEDS_LOCK();
-    struct user_kernel *copy = os_allocate(kernel->size);
-    memcpy(copy, kernel, kernel->size);
-    return copy;
-}
-
 size_t user_kernel_bytes(const struct user_kernel *kernel)
 {
     NEEDS_LOCK();
@@ -405,7 +397,7 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
 {
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
-    struct user_kernel *copy = user_kernel_copy(kernel);
+    struct user_kernel *copy = os_copy(kernel, kernel->size);
     copy->origin = checker_origin(call, s, op->seq);
     op->name = copy->name;
     command_made_by(op, call);

@@ -29,7 +29,6 @@ struct user_kernel {
 struct user_kernel *user_kernel_new(const char *name, sim_function function, const void *argument,
                                     size_t argument_bytes, const struct sim_range *ranges,
                                     size_t count, time_ns duration);
-struct user_kernel *user_kernel_copy(const struct user_kernel *kernel);
 /* Returns the bytes of all ranges. */
 size_t user_kernel_bytes(const struct user_kernel *kernel);
 
