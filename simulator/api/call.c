@@ -401,10 +401,7 @@ void call_stop(const struct call *call, enum hazard kind, const char *sentence)
     if (!settings.check)
         fatal_hazard(kind, call->origin.call, "%s", sentence);
     hazards_diag("the program ends here: %s", sentence);
-    journal_close();
-    summary_print(hazards_count(), 0);
-    hazards_close();
-    os_exit(3);
+    fatal_end();
 }
 
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,

@@ -37,6 +37,12 @@ void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     struct origin nothing = {0}, origin = {.call = call};
     if (observer.hazard)
         observer.hazard(&(struct observed_hazard){hazard_name(kind), 0, &nothing, &origin, false});
+    fatal_end();
+}
+
+void fatal_end(void)
+{
+    NEEDS_LOCK();
     journal_close();
     summary_print(hazards_count(), 0);
     hazards_close();

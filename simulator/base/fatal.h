@@ -10,6 +10,9 @@
 void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 
+/* Ends the process after a report. Needs the lock. */
+void fatal_end(void) __attribute__((noreturn));
+
 /* The return address of the thread's current call. */
 extern _Thread_local void *fatal_site;
 

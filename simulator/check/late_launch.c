@@ -155,6 +155,12 @@ void late_freed_add(struct shadow_ref ref)
     ref.shadow->written = 0;
 }
 
+static bool had_address(const struct late_freed *f, uint32_t newest_allocation, const char *address)
+{
+    return f->ref.id <= newest_allocation && address >= f->ref.address
+        && address < f->ref.address + f->ref.bytes;
+}
+
 struct late_freed *late_freed_find(const struct late_launch *l, const char *address)
 {
     NEEDS_LOCK();
@@ -162,18 +168,15 @@ struct late_freed *late_freed_find(const struct late_launch *l, const char *addr
     /* Several allocations may have had the address one after the other. The launch meant the
      * oldest. */
     for (struct late_freed *f = late.freed; f && f->number > l->number; f = f->next)
-        if (f->ref.id <= l->newest_allocation && address >= f->ref.address
-            && address < f->ref.address + f->ref.bytes)
-            found = f;
+        found = had_address(f, l->newest_allocation, address) ? f : found;
     return found;
 }
 
 struct late_freed *late_freed_at(uint32_t newest_allocation, const char *address)
 {
     NEEDS_LOCK();
-    for (struct late_freed *f = late.freed; f; f = f->next)
-        if (f->ref.id <= newest_allocation && address >= f->ref.address
-            && address < f->ref.address + f->ref.bytes)
-            return f;
-    return NULL;
+    struct late_freed *f = late.freed;
+    while (f && !had_address(f, newest_allocation, address))
+        f = f->next;
+    return f;
 }

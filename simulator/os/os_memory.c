@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/needs_lock.h"
+#include "os/proc.h"
 
 /* ---- ranges of addresses ---- */
 
@@ -272,24 +273,11 @@ bool os_protect(char *address, size_t bytes, enum os_protection protection)
     return !mprotect(address, bytes, flags[protection]);
 }
 
-/* Returns the number in a file, or `otherwise` if it cannot be read. */
-static size_t read_number(const char *path, size_t otherwise)
-{
-    char text[32];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    if (length <= 0)
-        return otherwise;
-    text[length] = '\0';
-    return strtoul(text, NULL, 10);
-}
-
 bool os_has_mappings_left(void)
 {
     static char text[1 << 16];
-    size_t allowed = read_number("/proc/sys/vm/max_map_count", 65530), used = 0;
+    bool is_known = proc_read("/proc/sys/vm/max_map_count", text, sizeof text);
+    size_t allowed = is_known ? strtoul(text, NULL, 10) : 65530, used = 0;
     int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return true;

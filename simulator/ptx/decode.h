@@ -146,6 +146,9 @@ struct instruction *decode_add(struct decoder *d, instruction_run *run, enum ins
 /* Returns the place of the operand's value, which is `bytes` wide (1 for a predicate). Constants
  * get a register. */
 uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes);
+/* Sets the registers of the instruction's one or more elements, from r[from] on, and `wide`. */
+void decode_elements(struct decoder *d, struct instruction *i, const struct operand *o,
+                     unsigned from);
 /* Returns a register that has this value in all threads. */
 uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
                          struct variable *dynamic);

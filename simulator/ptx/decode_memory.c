@@ -82,9 +82,8 @@ static void set_parameter_space(const struct decoder *d, struct instruction *i,
         i->space = SPACE_LOCAL;
 }
 
-/* Sets the registers of one or more elements, from r[from] on. */
-static void read_elements(struct decoder *d, struct instruction *i, const struct operand *o,
-                          unsigned from)
+void decode_elements(struct decoder *d, struct instruction *i, const struct operand *o,
+                     unsigned from)
 {
     const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
     size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
@@ -129,7 +128,7 @@ static void decode_load(struct decoder *d)
     read_modifiers(d, &i);
     if (d->failed || d->statement.operand_count < 2)
         return;
-    read_elements(d, &i, &o[0], 0);
+    decode_elements(d, &i, &o[0], 0);
     if (i.space == SPACE_PARAM && is_kernel_parameter(d, &o[1])) {
         const struct variable *v = variables_find(&d->code->function->parameters, o[1].parts->word);
         i.immediate = (int64_t)v->offset + o[1].number;
@@ -156,7 +155,7 @@ static void decode_store(struct decoder *d)
         return;
     set_parameter_space(d, &i, &o[0]);
     i.r[0] = read_address(d, &i, &o[0]);
-    read_elements(d, &i, &o[1], 1);
+    decode_elements(d, &i, &o[1], 1);
     bool is_volatile = has_part(&d->statement, "volatile relaxed release");
     finish(d, is_volatile ? run_store_volatile : run_store, &i);
 }

@@ -38,20 +38,6 @@ static void read_place(struct decoder *d, const struct operand *o, struct instru
             decode_value(d, all->kind == OPERAND_VECTOR ? &all->parts[n] : all, 4);
 }
 
-static void read_values(struct decoder *d, const struct operand *o, struct instruction *i,
-                        unsigned from)
-{
-    const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
-    const size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
-    if (count != i->count) {
-        decode_refuse(d, "another number of registers than of elements");
-        return;
-    }
-    for (size_t n = 0; n < count; n++)
-        i->r[from + n] = decode_value(d, &all[n], i->bytes == 8 ? 8 : 4);
-    i->wide = i->bytes == 8;
-}
-
 /* tex.geometry.v4.type.coordinates {d, ...}, [object, {x, ...}], with a level or gradients; and
  * tld4.component.2d.v4.type.f32, the four texels that a filter would weigh. */
 static void decode_fetch(struct decoder *d)
@@ -83,7 +69,7 @@ static void decode_fetch(struct decoder *d)
         decode_refuse(d, "a form of a texture fetch that is not simulated");
         return;
     }
-    read_values(d, &st->operands[0], &i, 0);
+    decode_elements(d, &i, &st->operands[0], 0);
     read_place(d, &st->operands[1], &i);
     decode_add_made(d, gathers ? run_gather : run_texture, INSTRUCTION_PLAIN, &i);
 }
@@ -115,7 +101,7 @@ static void decode_surface(struct decoder *d)
         decode_refuse(d, "a form of a surface access that is not simulated");
         return;
     }
-    read_values(d, &st->operands[stores], &i, stores);
+    decode_elements(d, &i, &st->operands[stores], stores);
     read_place(d, &st->operands[!stores], &i);
     decode_add_made(d, stores ? run_surface_store : run_surface_load, INSTRUCTION_PLAIN, &i);
 }

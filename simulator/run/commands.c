@@ -257,6 +257,15 @@ void command_fault(const struct op *op, cudaError_t error, const char *what, con
     device_fault(error);
 }
 
+/* A fault at an address. `why`: the end of the sentence. */
+static void fault_at(const struct op *op, cudaError_t error, const void *address, const char *why,
+                     bool is_hazard)
+{
+    char what[256];
+    snprintf(what, sizeof what, "touched %p, which %s", address, why);
+    command_fault(op, error, what, NULL, is_hazard);
+}
+
 /* Returns whether an op that was checked when it was queued may still touch its memory when it
  * runs, because meanwhile the memory may have been freed, or access to it revoked. Returns false
  * after a fault. Measured (probe-misuse.txt, "pool_gone_copy", "revoked_copy",
@@ -278,10 +287,8 @@ static bool may_touch(struct op *op, const void *address)
     if (!why)
         return true;
     bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;
-    char what[256];
-    snprintf(what, sizeof what, "touched %p, which %s", address, why);
-    command_fault(op, launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress, what, NULL,
-                  !lacks_access);
+    fault_at(op, launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress, address, why,
+             !lacks_access);
     return false;
 }
 
@@ -879,12 +886,9 @@ static bool is_there(const struct op *op, const void *address, size_t bytes, int
 {
     struct address_info a = memory_find(address);
     const char *why = command_why_not(&a, address, bytes, device, write);
-    char what[256];
-    if (!why)
-        return true;
-    snprintf(what, sizeof what, "touched %p, which %s", address, why);
-    command_fault(op, cudaErrorIllegalAddress, what, NULL, !command_lacks_access(why));
-    return false;
+    if (why)
+        fault_at(op, cudaErrorIllegalAddress, address, why, !command_lacks_access(why));
+    return !why;
 }
 
 char *command_resolve(const struct op *op, const void *address, size_t bytes, bool write)
@@ -898,10 +902,7 @@ static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
         return is_there(op, op->to, op->bytes, op->stream->device, true);
-    char what[128];
-    snprintf(what, sizeof what, "touched %p, which is no multiple of %zu", (void *)op->to,
-             sizeof(int));
-    command_fault(op, cudaErrorMisalignedAddress, what, NULL, true);
+    fault_at(op, cudaErrorMisalignedAddress, op->to, "is no multiple of 4", true);
     return false;
 }
 

@@ -466,18 +466,22 @@ static const char *line_of(const struct code *code, const struct instruction *i,
     return text;
 }
 
+/* Returns the value of argument `n`, from 0, or 0 if it has not the size of an address. */
+static uint64_t argument_value(const struct nvcc_kernel *k, size_t n)
+{
+    const struct variable *p = &k->code->entry->function->parameters.all[n];
+    uint64_t value = 0;
+    if (p->bytes == sizeof value)
+        memcpy(&value, k->parameters + p->offset, sizeof value);
+    return value;
+}
+
 /* Returns which argument of the kernel, from 1, is an address in this memory, or 0. */
 static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
 {
-    const struct variables *p = &k->code->entry->function->parameters;
-    for (size_t n = 0; n < p->count; n++) {
-        uint64_t value = 0;
-        if (p->all[n].bytes != 8)
-            continue;
-        memcpy(&value, k->parameters + p->all[n].offset, 8);
-        if (value >= win->base && value < win->end)
+    for (size_t n = 0; n < k->code->entry->function->parameters.count; n++)
+        if (argument_value(k, n) >= win->base && argument_value(k, n) < win->end)
             return n + 1;
-    }
     return 0;
 }
 
@@ -965,12 +969,8 @@ static time_ns duration_of(const struct nvcc_kernel *k)
  * touches an address (assumed to be enough). */
 static void set_operands(struct op *op, const struct nvcc_kernel *k)
 {
-    const struct variables *p = &k->code->entry->function->parameters;
-    for (size_t n = 0; n < p->count && !op->from; n++) {
-        uint64_t value = 0;
-        if (p->all[n].bytes != 8)
-            continue;
-        memcpy(&value, k->parameters + p->all[n].offset, 8);
+    for (size_t n = 0; n < k->code->entry->function->parameters.count && !op->from; n++) {
+        const uint64_t value = argument_value(k, n);
         if (!value || !address_map_find((const void *)(uintptr_t)value))
             continue;
         if (!op->to)
