@@ -267,7 +267,6 @@ cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t
 
 /* ---- attributes ---- */
 
-/* Attributes are plain numbers here, because some are not in CUDA's header. */
 static const struct attribute {
     int id;
     const char *name;

@@ -69,8 +69,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation. "" is none. */
     char fail_call[64];
     unsigned fail_at;
-    /* The variables that are set and change what is simulated, for example "SIM_CHECK=strict
-     * SIM_DEVICES=4", for the journal's first line. */
+    /* The variables that are set, for example "SIM_CHECK=strict SIM_DEVICES=4", for the journal's
+     * first line. It leaves out those that do not change what is simulated. */
     char given[512];
 };
 

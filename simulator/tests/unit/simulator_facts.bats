@@ -5,17 +5,10 @@
 
 load ../../../tests/suite
 
-PROBES=(one-gpu danger)
-PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host,threads})
-PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
-PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
-PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
-PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers,virtual,values})
-PROBES+=(probe-odd-{answers,captures,driver,peers})
-
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/facts/walks \
-        "${PROBES[@]/#/build/simulator/simulator/tests/facts/}" \
+    local programs=(simulator/tests/facts/{one-gpu,danger,walks,probe-*}.c)
+    programs=("${programs[@]%.c}")
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/}" \
         build/simulator/solutions/18_pinned_transfers
 }
 
