@@ -23,7 +23,8 @@
         OPERANDS_##R OPERANDS_##A OPERANDS_##B OPERANDS_##C OPERANDS_##D)
 #define COMPARE(name, t, A, e) \
     ROW("setp_" #name "." #t, run_##name##_##t, "1" OPERANDS_##A OPERANDS_##A)
-#define TEST(name, t, A, e)          ROW("testp_" #name "." #t, run_testp_##name##_##t, "1" OPERANDS_##A)
+#define TEST(name, t, A, e) ROW("testp_" #name "." #t, run_testp_##name##_##t, "1" OPERANDS_##A)
+
 #define CARRY(name, t, R, keeps, e)  BINARY(name, t, R, R, R, e)
 #define CARRY3(name, t, R, keeps, e) TERNARY(name, t, R, R, R, R, e)
 /* The last operand is a predicate, which has size "1". */
