@@ -1013,9 +1013,12 @@ void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, 
     report_end(0);
 }
 
-static void report_racing(const struct racing *r)
+static void report_racing(const struct origin *origin, const struct racing *first,
+                          const struct racing *second)
 {
-    report_text("\n  %-10s %s", r->write ? "written" : "read", r->inside);
+    report_origin("launched", origin);
+    report_text("\n  %-10s %s", first->write ? "written" : "read", first->inside);
+    report_text("\n  %-10s %s", second->write ? "written" : "read", second->inside);
 }
 
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
@@ -1029,9 +1032,7 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
                     ? "Threads of %s (%s) touch %s while cp.async may still write it."
                     : "Two threads of %s (%s) touch %s, and nothing orders them.",
                 origin->call, report_stream(origin).text, what);
-    report_origin("launched", origin);
-    report_racing(first);
-    report_racing(second);
+    report_racing(origin, first, second);
     report_advice(
         first->is_in_flight
             ? "let the thread that copies wait for it (cp.async.wait_group, "
@@ -1067,9 +1068,7 @@ void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref
                 is_in_block ? "threads of a block" : "blocks", origin->call,
                 report_stream(origin).text, byte, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin("launched", origin);
-    report_racing(first);
-    report_racing(second);
+    report_racing(origin, first, second);
     report_advice(
         is_in_block ? "use an atomic operation; give each thread bytes of its own; or call "
                       "__syncthreads() between the two, where all threads of the block come to "
@@ -1103,9 +1102,7 @@ void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref 
                     "allocation %u, and nothing orders them.",
                     origin->call, report_stream(origin).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin("launched", origin);
-    report_racing(first);
-    report_racing(second);
+    report_racing(origin, first, second);
     report_advice(child ? "let a launch into cudaStreamTailLaunch do what has to come after the "
                           "other launches of the kernel; or touch the bytes before the launch."
                         : "launch both from one block into one stream, or the second one into "

@@ -97,7 +97,8 @@ static const char NO_ACCESS_TO_POOL[] =
 static const char NO_ACCESS_TO_DEVICE[] =
     "is memory of a device that this one has no access to (cudaDeviceEnablePeerAccess)";
 
-bool command_lacks_access(const char *why)
+/* Returns whether the reason is that the program has not given the device access. */
+static bool means_no_access(const char *why)
 {
     return why == NO_ACCESS_TO_HOST_POOL || why == NO_ACCESS_TO_POOL || why == NO_ACCESS_TO_DEVICE;
 }
@@ -887,7 +888,7 @@ static bool is_there(const struct op *op, const void *address, size_t bytes, int
     struct address_info a = memory_find(address);
     const char *why = command_why_not(&a, address, bytes, device, write);
     if (why)
-        fault_at(op, cudaErrorIllegalAddress, address, why, !command_lacks_access(why));
+        fault_at(op, cudaErrorIllegalAddress, address, why, !means_no_access(why));
     return !why;
 }
 

@@ -35,8 +35,6 @@ struct origin command_origin(const struct op *op);
  * is valid until the next call. */
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
                             int device, bool write);
-/* Returns whether the reason is that the program has not given the device access. */
-bool command_lacks_access(const char *why);
 /* A fault: the op, or a launch of its call, did something that ends the device (`what`: "wrote 4
  * bytes ..."). If `is_hazard`, the fault is reported as a hazard, unless a report is about the op
  * already; otherwise as a sentence. `inside`: as in struct access. */
