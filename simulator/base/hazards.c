@@ -39,12 +39,8 @@ const char *hazard_name(enum hazard kind)
 void hazards_open(void)
 {
     NEEDS_LOCK();
-    if (!settings.report)
-        return;
-    hazards.file = os_open(settings.report, "the file of reports (SIM_REPORT)");
-    if (!hazards.file)
-        os_fatal("SIM_REPORT is \"%s\"; the file cannot be written (%s).", settings.report,
-                 os_open_error());
+    if (settings.report)
+        hazards.file = os_open("SIM_REPORT", settings.report, "the file of reports (SIM_REPORT)");
 }
 
 /* Flushes at once, because what comes next may kill the process. */

@@ -35,9 +35,6 @@ struct os_file {
 /* The room that is reserved at a time for a large file, because then writing is cheaper. */
 #define ROOM ((off_t)2 << 20)
 
-/* Needs the lock. Why the last os_open failed. */
-static char open_error[128];
-
 /* Locks the file until the process ends. A forked child does not inherit the lock. */
 static bool is_taken(int descriptor)
 {
@@ -113,18 +110,12 @@ static bool make_empty(int descriptor)
     return !fstat(descriptor, &s) && (!s.st_size || !ftruncate(descriptor, 0));
 }
 
-os_file *os_open(const char *path, const char *what)
+os_file *os_open(const char *variable, const char *path, const char *what)
 {
     unsigned number = 0;
     int descriptor = seal_is_closed() ? open_new(path, &number) : open_own(path);
-    if (descriptor >= 0 && !make_empty(descriptor)) {
-        close(descriptor);
-        descriptor = -1;
-    }
-    if (descriptor < 0) {
-        snprintf(open_error, sizeof open_error, "%s", strerror(errno));
-        return NULL;
-    }
+    if (descriptor < 0 || !make_empty(descriptor))
+        os_fatal("%s is \"%s\"; the file cannot be written (%s).", variable, path, strerror(errno));
     os_file *file = os_allocate(sizeof *file);
     file->descriptor = descriptor;
     file->what = what;
@@ -132,8 +123,6 @@ os_file *os_open(const char *path, const char *what)
     file->number = number;
     return file;
 }
-
-const char *os_open_error(void) { return open_error; }
 
 /* Reserves room after the end of the file, unless this is its first write. Failure is ignored: the
  * file may be a pipe, and if the disk is full, the write will find out. */

@@ -280,11 +280,10 @@ void *os_symbol(const char *name);
 typedef struct os_file os_file;
 /* The lowest number of our own descriptors (assumed: programs count on the numbers below). */
 #define OS_FIRST_FD 200
-/* Creates or empties the file. Returns NULL on failure, which os_open_error explains. `what` names
- * the file in the message that is printed if the file can take no more. The caller owns the file
- * until os_close. */
-os_file *os_open(const char *path, const char *what);
-const char *os_open_error(void);
+/* Creates or empties the file, or ends the process with a message about the variable that has its
+ * path. `what` names the file in the message that is printed if the file can take no more. The
+ * caller owns the file until os_close. */
+os_file *os_open(const char *variable, const char *path, const char *what);
 void os_write(os_file *file, const char *text, size_t bytes);
 /* Writes the part of the text that brings the file to a multiple of OS_WRITE_UNIT, where a large
  * file is cheap to continue. Any text of that length contains such a point. Returns the number of
