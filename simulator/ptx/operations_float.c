@@ -25,11 +25,43 @@ static INLINE float F(float x)
     return x == x ? x : nan.f;
 }
 
-static INLINE uint64_t upper_bits(double x)
-{
+union number64 {
+    double f;
     uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 32 << 32;
+};
+
+/* The operand as a result, if it is a NaN. Measured (kernels-instructions.txt): it keeps its sign
+ * and its bits, and is made quiet. */
+static INLINE double passed(double x)
+{
+    union number64 n = {x};
+    n.bits |= (uint64_t)1 << 51;
+    return n.f;
+}
+
+/* Measured (kernels-instructions.txt): of several operands that are NaN, the first of these is
+ * passed on, and what has no value is a negative NaN. */
+static INLINE double D(double result, double first, double second, double third)
+{
+    const union number64 nan = {.bits = (uint64_t)0xFFF8 << 48};
+    const double of_two = second != second ? passed(second)
+                        : third != third   ? passed(third)
+                                           : nan.f;
+    return result == result ? result : first != first ? passed(first) : of_two;
+}
+
+static INLINE double upper_half(double x)
+{
+    union number64 n = {x};
+    n.bits = n.bits >> 32 << 32;
+    return n.f;
+}
+
+/* Measured (kernels-instructions.txt): the upper half of a NaN is that of the NaN of 32 bits. */
+static INLINE double upper_half_of_result(double x)
+{
+    const union number64 nan = {.bits = (uint64_t)0x7FFFFFFF << 32};
+    return x == x ? upper_half(x) : nan.f;
 }
 
 static INLINE uint16_t half_toward_0(float x) { return narrowed((double)x, 11, -24, 0x7C00, 1); }

@@ -30,6 +30,15 @@
     "mul.rn.f32 %f3, %f1, %f1; mul.f32 %f2, %f1, %f1; "
 #define SCALED "mul.rn.f32 %f0, %f0, 0f53800000; cvt.rzi.s32.f32 %r0, %f0;" R
 
+/* %f1 and %g1 to %g3 are signaling NaNs that no compiler knows; those of 64 bits differ. */
+#define NAN32          "or.b32 %r1, %r7, 0xFF800100; mov.b32 %f1, %r1; "
+#define NAN64(g, bits) "or.b64 %d1, %d1, " bits "; mov.b64 " g ", %d1; cvt.u64.u32 %d1, %r7; "
+#define NANS64                                                                                     \
+    "cvt.u64.u32 %d1, %r7; " NAN64("%g1", "0xFFF0000000000100") NAN64("%g2", "0x7FF0000000000200") \
+        NAN64("%g3", "0xFFF0000000000300")
+#define FIRST  (0xFFF8000000000100 | l)
+#define SECOND (0x7FF8000000000200 | l)
+
 #define MINUS(x) ((uint32_t) - (x))
 #define ALL      "0xFFFFFFFF"
 /* p and q of a comparison, as two bits. */
@@ -75,6 +84,25 @@
     M("min.f32 %f0, 0f00000000, 0f80000000;" F, 0x80000000)                                        \
     M("copysign.f32 %f0, 0fBF800000, 0f40000000;" F, 0xC0000000)                                   \
     M("setp.lt.ftz.f32 %p0, 0f00000000, 0f00000001;" P, 0)                                         \
+    M(NAN32 "neg.f32 %f0, %f1;" F, 0x7FFFFFFF)                                                     \
+    M(NAN32 "abs.f32 %f0, %f1;" F, 0x7FFFFFFF)                                                     \
+    M(NANS64 "neg.f64 %g0, %g1;" G, FIRST)                                                         \
+    M(NANS64 "abs.f64 %g0, %g1;" G, FIRST)                                                         \
+    M(NANS64 "sqrt.rn.f64 %g0, %g1;" G, FIRST)                                                     \
+    M(NANS64 "add.f64 %g0, %g1, %g2;" G, SECOND)                                                   \
+    M(NANS64 "sub.rz.f64 %g0, %g2, %g1;" G, FIRST)                                                 \
+    M(NANS64 "mul.f64 %g0, %g1, %g2;" G, SECOND)                                                   \
+    M(NANS64 "div.rn.f64 %g0, %g1, %g2;" G, FIRST)                                                 \
+    M(NANS64 "min.f64 %g0, %g1, %g2;" G, SECOND)                                                   \
+    M(NANS64 "fma.rn.f64 %g0, %g1, %g2, %g3;" G, SECOND)                                           \
+    M(NANS64 "neg.f64 %g1, %g1; add.f64 %g0, %g1, 0d3FF0000000000000;" G, FIRST)                   \
+    M(NANS64 "rcp.approx.ftz.f64 %g0, %g1;" G, 0x8000000000000000)                                 \
+    M("cvt.u64.u32 %d1, %r7; or.b64 %d1, %d1, 0xFFF0000100000000; mov.b64 %g1, %d1; "              \
+      "rcp.approx.ftz.f64 %g0, %g1;" G,                                                            \
+      0x7FFFFFFF00000000)                                                                          \
+    M("cvt.rn.f64.u32 %g1, %r7; mov.b64 %g2, 0dFFF0000000000000; sub.f64 %g1, %g1, %g2; "          \
+      "add.f64 %g0, %g1, %g2;" G,                                                                  \
+      0xFFF8000000000000)                                                                          \
     /* predicates */                                                                               \
     M(ODD "setp.lt.and.u32 %p0|%p1, %r7, 5, %p2;" BOTH, l % 2 ? l < 5 ? 1 : 2 : 0)                 \
     M(ODD "setp.lt.or.u32 %p0|%p1, %r7, 5, %p2;" BOTH, (l < 5 || l % 2) + 2 * (l >= 5 || l % 2))   \
