@@ -30,6 +30,9 @@ size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
  * the array's memory, and its place into bytes. Returns whether the extent is within the array. */
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
                       struct cudaPitchedPtr *ptr);
+/* Returns whether a part of pitched memory at this place, both in bytes, is within its rows, and
+ * fills in a pitch or height that is 0. */
+bool array_take_memory(struct cudaPitchedPtr *ptr, struct cudaExtent e, struct cudaPos pos);
 /* Copy rows between an array and pitched memory. `stream` is NULL for a call that has none. */
 cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y, const void *from,
                           size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,

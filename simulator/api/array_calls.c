@@ -166,6 +166,8 @@ static char *part_of(const struct array *a, size_t x, size_t y, size_t width, si
 
 /* Measured (kernels-texture_words.txt): a copy to or from an array needs a direction that leads
  * there, and an array. */
+enum { TO_ARRAY = 1, FROM_ARRAY = 2 };
+
 static bool leads(enum cudaMemcpyKind kind, bool to_array, bool from_array)
 {
     return kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice
@@ -173,13 +175,28 @@ static bool leads(enum cudaMemcpyKind kind, bool to_array, bool from_array)
         || (kind == cudaMemcpyDeviceToHost && !to_array);
 }
 
-/* Copies rows. `stream` is NULL for the call that has none. */
+/* Copies rows, to or from an array's as `arrays` says. `stream` is NULL for the call that has none.
+ * Measured (probe-odd-copies.txt, "rows_of_arrays"): without bytes nothing else counts, a pitch
+ * counts before the direction, and the direction before the array's size. */
 static cudaError_t copy_part(struct call *call, void *to, size_t to_pitch, const void *from,
                              size_t from_pitch, size_t width, size_t height,
-                             enum cudaMemcpyKind kind, const cudaStream_t *stream)
+                             enum cudaMemcpyKind kind, unsigned arrays, const cudaStream_t *stream)
 {
-    return to && from ? copy_2d(call, to, to_pitch, from, from_pitch, width, height, kind, stream)
-                      : cudaErrorInvalidValue;
+    struct rows r;
+    const bool has_bytes = width && height;
+    cudaError_t e = copy_rows(arrays & TO_ARRAY ? width : to_pitch,
+                              arrays & FROM_ARRAY ? width : from_pitch, width, height, &r);
+    if (e == cudaErrorInvalidPitchValue)
+        return e;
+    if (has_bytes && !leads(kind, arrays & TO_ARRAY, arrays & FROM_ARRAY))
+        return cudaErrorInvalidMemcpyDirection;
+    if (has_bytes && (!to || !from))
+        return cudaErrorInvalidValue;
+    if (has_bytes && (!to_pitch || !from_pitch) && kind >= cudaMemcpyDeviceToDevice)
+        call_stop(call, HAZARD_ROWS_WITHOUT_END,
+                  "a copy to or from an array is given a pitch of 0. A real driver divides by it, "
+                  "and dies of SIGFPE here.");
+    return copy_2d(call, to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
 
 cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y, const void *from,
@@ -189,10 +206,8 @@ cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y,
     const struct array *a = array_of(call, to);
     if (!a)
         return cudaErrorInvalidResourceHandle;
-    if (!leads(kind, true, false))
-        return cudaErrorInvalidMemcpyDirection;
     return copy_part(call, part_of(a, x, y, width, height), a->pitch, from, pitch, width, height,
-                     kind, stream);
+                     kind, TO_ARRAY, stream);
 }
 
 cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray_const_t from,
@@ -202,10 +217,8 @@ cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray
     const struct array *a = array_of(call, from);
     if (!a)
         return cudaErrorInvalidResourceHandle;
-    if (!leads(kind, false, true))
-        return cudaErrorInvalidMemcpyDirection;
     return copy_part(call, to, pitch, part_of(a, x, y, width, height), a->pitch, width, height,
-                     kind, stream);
+                     kind, FROM_ARRAY, stream);
 }
 
 cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
@@ -216,16 +229,14 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
     const struct array *to = array_of(call, dst), *from = array_of(call, src);
     if (!to || !from)
         return cudaErrorInvalidResourceHandle;
-    if (!leads(kind, true, true))
-        return cudaErrorInvalidMemcpyDirection;
     return copy_part(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to->pitch,
                      part_of(from, wOffsetSrc, hOffsetSrc, width, height), from->pitch, width,
-                     height, kind, NULL);
+                     height, kind, TO_ARRAY | FROM_ARRAY, NULL);
 }
 
 static bool has_bytes(const struct run_of_bytes *r, size_t count)
 {
-    return r->array ? r->x < r->array->row && r->y < r->array->rows
+    return r->array ? r->x <= r->array->row && r->y < r->array->rows
                           && count <= (r->array->rows - r->y) * r->array->row - r->x
                     : r->memory != NULL;
 }
@@ -264,32 +275,36 @@ static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_
                          .from_pitch = from->array ? from->array->pitch : width};
 }
 
-/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured: a direction that
- * there is not counts as cudaMemcpyDefault (kernels-texture_words.txt), and the driver's functions
- * copy within one row (probe-more-answers.txt, "driver_lines"). */
+/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured: with a direction
+ * that there is not, nothing is copied, and what the array has no place for is refused after the
+ * rest is copied (probe-odd-copies.txt, "lines"); the driver's functions copy within one row
+ * (probe-more-answers.txt, "driver_lines"). */
 cudaError_t array_copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
                            size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
-    cudaError_t e = cudaSuccess;
     line_number(&call->line, "bytes", count);
-    if ((unsigned)kind > cudaMemcpyDefault)
-        kind = cudaMemcpyDefault;
+    if (!count || (unsigned)kind > cudaMemcpyDefault)
+        return cudaSuccess;
     if (!leads(kind, to.array, from.array))
         return cudaErrorInvalidMemcpyDirection;
-    if (!count)
-        return cudaSuccess;
-    if (!has_bytes(&to, count) || !has_bytes(&from, count))
+    if (!has_bytes(&to, 0) || !has_bytes(&from, 0)
+        || (call_is_drivers(call) && next_rows(&to, &from, count).width < count))
         return cudaErrorInvalidValue;
-    if (call_is_drivers(call) && next_rows(&to, &from, count).width < count)
-        return cudaErrorInvalidValue;
-    while (count && !e) {
+    while (count) {
+        go_on(&to, 0);
+        go_on(&from, 0);
         const struct rows r = next_rows(&to, &from, count);
-        e = copy_memory(call, here(&to), here(&from), r, kind, stream);
-        go_on(&to, r.width * r.height);
-        go_on(&from, r.width * r.height);
-        count -= r.width * r.height;
+        const size_t bytes = r.width * r.height;
+        cudaError_t e = has_bytes(&to, bytes) && has_bytes(&from, bytes)
+                          ? copy_memory(call, here(&to), here(&from), r, kind, stream)
+                          : cudaErrorInvalidValue;
+        if (e)
+            return e;
+        go_on(&to, bytes);
+        go_on(&from, bytes);
+        count -= bytes;
     }
-    return e;
+    return cudaSuccess;
 }
 
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
@@ -304,31 +319,69 @@ bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, s
     return true;
 }
 
-/* Documented: the extent, and the place in an array, count its elements; the place in other memory
- * counts bytes. Measured (probe-more-answers.txt, "arrays"): elements of two arrays have the same
- * size, and each end is given once. */
+/* Measured (probe-odd-copies.txt, "slices"): the place counts, except in a pool's memory. Measured
+ * (probe-odd-driver.txt): a pitch of 0 means no gap between rows, and a height of 0 none between
+ * slices. */
+bool array_take_memory(struct cudaPitchedPtr *ptr, struct cudaExtent e, struct cudaPos pos)
+{
+    const bool counts = !memory_find(ptr->ptr).pool;
+    size_t width, height;
+    if (__builtin_add_overflow(e.width, pos.x, &width)
+        || __builtin_add_overflow(e.height, pos.y, &height))
+        return false;
+    if (!ptr->pitch)
+        ptr->pitch = width;
+    if (!ptr->ysize)
+        ptr->ysize = height;
+    return ptr->pitch >= (counts ? width : e.width) && ptr->ysize >= (counts ? height : e.height);
+}
+
+/* Returns the error of an end of a copy whose pitch or height lets rows overlap. Measured
+ * (probe-odd-copies.txt, "slices"): in a copy of an array, only a pitch of 0 is told here. */
+static cudaError_t check_pitch(const struct cudaPitchedPtr *ptr, struct cudaExtent e, bool array)
+{
+    return (ptr->ptr && ptr->pitch < (array ? 1 : e.width) && (e.height > 1 || e.depth > 1))
+                || (ptr->ysize < e.height && e.depth > 1)
+             ? cudaErrorInvalidPitchValue
+             : cudaSuccess;
+}
+
+static bool take_place(const struct array *a, size_t element, struct cudaExtent e,
+                       struct cudaPos *pos, struct cudaPitchedPtr *ptr)
+{
+    if (a)
+        return !ptr->ptr && a->element == element && array_take_place(a, element, e, pos, ptr);
+    pos->x *= element;
+    e.width *= element;
+    return array_take_memory(ptr, e, *pos);
+}
+
+/* Documented: the extent, and the place in an array, count its elements. Measured
+ * (probe-more-answers.txt, "arrays"; probe-odd-copies.txt, "slices"): so does the place in other
+ * memory, which is documented to count bytes; elements of two arrays have the same size, each end
+ * is given once, and without bytes nothing else counts. */
 cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
                                struct cudaMemcpy3DParms *to)
 {
     const struct array *target = array_of(call, p->dstArray), *source = array_of(call, p->srcArray);
+    const size_t element = target ? target->element : source ? source->element : 1;
     const bool is_from_host = p->kind == cudaMemcpyHostToHost || p->kind == cudaMemcpyHostToDevice;
     *to = *p;
-    if (!target && !source)
+    to->dstArray = to->srcArray = NULL;
+    if (!p->extent.width || !p->extent.height || !p->extent.depth)
         return cudaSuccess;
+    cudaError_t e = target ? cudaSuccess : check_pitch(&p->dstPtr, p->extent, source);
+    e = e || source ? e : check_pitch(&p->srcPtr, p->extent, target);
+    if (e)
+        return e;
+    if ((unsigned)p->kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
     /* Measured (kernels-texture_words.txt): the direction "to the host" is accepted for a copy to
      * an array, too. */
-    if ((source && is_from_host) || (target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
-        || (target && source && target->element != source->element)
-        || (target
-            && !array_take_place(target, target->element, p->extent, &to->dstPos, &to->dstPtr))
-        || (source
-            && !array_take_place(source, source->element, p->extent, &to->srcPos, &to->srcPtr)))
+    if ((source && is_from_host)
+        || !take_place(target, element, p->extent, &to->dstPos, &to->dstPtr)
+        || !take_place(source, element, p->extent, &to->srcPos, &to->srcPtr))
         return cudaErrorInvalidValue;
-    to->extent.width *= (target ? target : source)->element;
-    /* Measured (kernels-textures.txt): this error differs from that of a copy without an array. */
-    if (to->extent.width
-        && (to->dstPtr.pitch < to->extent.width || to->srcPtr.pitch < to->extent.width))
-        return cudaErrorInvalidValue;
-    to->dstArray = to->srcArray = NULL;
+    to->extent.width *= element;
     return cudaSuccess;
 }

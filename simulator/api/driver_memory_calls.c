@@ -43,11 +43,16 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
     return e ? e : do_cudaMemcpyPeerAsync(call, (void *)to, t, (void *)from, f, bytes, stream);
 }
 
+/* Measured (probe-odd-copies.txt, "memory_types"): memory that only the host knows is no device's. */
+static bool is_there(CUmemorytype type, const void *address)
+{
+    return type != CU_MEMORYTYPE_DEVICE || memory_find(address).kind != ADDRESS_PAGEABLE;
+}
+
 /* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
  * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors;
  * an array's part may begin between two elements; and a pitch may be 0. Measured
- * (probe-odd-driver.txt): a pitch of 0 means no gap between rows, and a height of 0 none between
- * slices; for a copy of no bytes, no field counts. */
+ * (probe-odd-driver.txt): for a copy of no bytes, no field counts. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
                             struct cudaPos *pos, struct cudaPitchedPtr *ptr)
@@ -61,12 +66,8 @@ static cudaError_t find_end(struct call *call, CUmemorytype type, const void *ho
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return cudaErrorInvalidValue;
     ptr->ptr = type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)host : (void *)device;
-    if (!ptr->pitch)
-        ptr->pitch = pos->x + e.width;
-    if (!ptr->ysize)
-        ptr->ysize = pos->y + e.height;
-    const bool overlaps = ptr->pitch < pos->x + e.width || ptr->ysize < e.height;
-    return overlaps ? cudaErrorInvalidValue : cudaSuccess;
+    return array_take_memory(ptr, e, *pos) && is_there(type, ptr->ptr) ? cudaSuccess
+                                                                       : cudaErrorInvalidValue;
 }
 
 static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
@@ -311,9 +312,9 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *v = VALUE(handle_types(a, address)); break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         /* Measured (probe-odd-peers.txt, "pointers"): it tells the access only of mapped memory. */
-        v->value = on_host || !a->heap->is_virtual || is_accessible
+        v->value = on_host || !a->heap->is_virtual
                      ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                     : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+                     : virtual_access(virtual_at((void *)address), device_current());
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *v = VALUE(a->pool ? a->pool->handle : NULL); break;
     /* Measured (probe-values.txt, "pointer_attributes"): there are no tokens. */

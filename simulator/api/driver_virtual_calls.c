@@ -135,7 +135,7 @@ cudaError_t do_cuMemMap(struct call *call, CUdeviceptr at, size_t bytes, size_t 
 {
     struct virtual_memory *m = memory_of(call, handle);
     line_number(&call->line, "bytes", bytes);
-    if (!m || flags || !bytes)
+    if (!m || flags || !bytes || !at)
         return cudaErrorInvalidValue;
     if (offset || bytes != m->bytes)
         return cudaErrorNotSupported;
@@ -218,23 +218,22 @@ cudaError_t do_cuMemSetAccess(struct call *call, CUdeviceptr at, size_t bytes,
     return cudaSuccess;
 }
 
-/* No device has read-only access to memory that other calls have allocated. */
+/* No device has read-only access to memory that other calls have allocated. Measured
+ * (probe-odd-copies.txt, "mapping_access"): a location of the host gets the first device's answer,
+ * whatever its number is. */
 cudaError_t do_cuMemGetAccess(struct call *call, unsigned long long *flags,
                               const CUmemLocation *location, CUdeviceptr at)
 {
-    if (!flags || !location)
+    if (!flags || !location || !at)
         return cudaErrorInvalidValue;
     const int place = (int)location->type;
-    const bool is_device = place == CU_MEM_LOCATION_TYPE_DEVICE;
-    if (is_device ? !device_exists(location->id)
-                  : place != CU_MEM_LOCATION_TYPE_HOST && place != CU_MEM_LOCATION_TYPE_HOST_NUMA)
+    const int device = place == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : 0;
+    if (place < CU_MEM_LOCATION_TYPE_DEVICE || place > CU_MEM_LOCATION_TYPE_HOST_NUMA
+        || !device_exists(device))
         return cudaErrorInvalidDevice;
     const struct address_info a = memory_find((void *)at);
     const struct virtual_mapping *v = virtual_at((void *)at);
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    if (v && is_device && v->access >> location->id & 1)
-        *flags = v->writable >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                 : CU_MEM_ACCESS_FLAGS_PROT_READ;
+    *flags = v ? virtual_access(v, device) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return a.kind == ADDRESS_ALLOCATED ? cudaSuccess : cudaErrorInvalidValue;
 }
 

@@ -62,7 +62,9 @@ cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, unsi
     struct stream *s = stream ? call_stream(call, *stream) : NULL;
     if (stream && !s)
         return cudaErrorInvalidResourceHandle;
-    if ((uintptr_t)to % element || (height > 1 && pitch % element) || width > SIZE_MAX / element)
+    if (width && height
+        && ((uintptr_t)to % element || (height > 1 && pitch % element)
+            || width > SIZE_MAX / element))
         return cudaErrorInvalidValue;
     cudaError_t e = memset_rows(call, pitch, width * element, height, &r);
     if (e)
@@ -90,8 +92,7 @@ static void stack_slices(struct slices *x, bool is_stacked)
     x->count = 1;
 }
 
-/* Measured (probe-more-answers.txt, "copies_of_slices"): a copy without bytes succeeds, and slices
- * that overlap are rejected as rows are. */
+/* Measured (probe-more-answers.txt, "copies_of_slices"): a copy without bytes succeeds. */
 cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
 {
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
@@ -178,7 +179,7 @@ static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr 
     *x = (struct slices){.count = 0};
     if (!e.width || !e.height || !e.depth)
         return cudaSuccess;
-    if (e.depth > SIZE_MAX / e.height || (e.depth > 1 && to.ysize < e.height)
+    if (e.depth > SIZE_MAX / e.height || to.ysize < e.height
         || !find_step(&to, e.depth, &x->to_step))
         return cudaErrorInvalidValue;
     x->to = to.ptr;

@@ -215,6 +215,12 @@ void virtual_unmap(const struct call *call, struct virtual_mapping *v)
     os_free(v);
 }
 
+unsigned virtual_access(const struct virtual_mapping *v, int device)
+{
+    NEEDS_LOCK();
+    return (v->access >> device & 1) + 2 * (v->writable >> device & 1);
+}
+
 bool virtual_is_whole(const char *at, size_t bytes)
 {
     NEEDS_LOCK();

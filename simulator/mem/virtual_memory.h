@@ -58,6 +58,8 @@ struct virtual_mapping {
 
 /* Returns the mapping that contains the address, or NULL. */
 struct virtual_mapping *virtual_at(const void *address);
+/* Returns the device's access: 0 none, 1 read, 3 read and write, as in CUmemAccess_flags. */
+unsigned virtual_access(const struct virtual_mapping *v, int device);
 /* Returns whether the bytes are in one reservation and no mapping is only partly among them. */
 bool virtual_is_whole(const char *at, size_t bytes);
 

@@ -270,6 +270,11 @@ under_schedules() {
     said "hazard: bad handle.*an event that is destroyed" "^rc 139"
 }
 
+@test "probe: copies of rows, slices, and arrays with odd arguments, and access to mappings" {
+    ask odd-copies '' 's/^rc 3$/rc 136/'
+    said "hazard: rows without end.*dies of SIGFPE here" "^rc 136"
+}
+
 @test "probe: the driver API without a context, and odd arguments of it" { ask odd-driver; }
 
 # A graph takes no values here.
