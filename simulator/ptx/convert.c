@@ -253,6 +253,16 @@ static uint64_t saturated(struct value v, enum number to)
     return v.integer > most ? most : v.integer;
 }
 
+/* Returns a NaN of 16 bits with so many digits. Measured (kernels-instructions.txt): one of 64 bits
+ * keeps its sign and the upper ones of its digits. */
+static uint32_t upper_bits_of_nan(double nan, unsigned digits)
+{
+    uint64_t bits;
+    memcpy(&bits, &nan, sizeof bits);
+    const uint32_t all = 0x7FFF, fraction = (uint32_t)(bits << 12 >> (64 - digits));
+    return (uint32_t)(bits >> 63) << 15 | (all >> digits << digits) | 1u << (digits - 1) | fraction;
+}
+
 static void set_float(const struct instruction *i, char *d, unsigned l, struct value v,
                       enum number to)
 {
@@ -262,6 +272,8 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
     float f = v.is_float ? (float)real : v.is_signed ? (float)(int64_t)v.integer : (float)v.integer;
     if (to == NUMBER_F64)
         ((lane_f64 *)d)[l] = v.is_float ? real : integer;
+    else if (real != real && to < NUMBER_F32 && i->count == NUMBER_F64)
+        ((lane_u32 *)d)[l] = upper_bits_of_nan(real, to == NUMBER_F16 ? 10 : 7);
     else if (to == NUMBER_F16)
         ((lane_u32 *)d)[l] = narrowed(v.is_float ? real : integer, 11, -24, 0x7C00, i->rounding);
     else if (to == NUMBER_BF16)

@@ -84,6 +84,8 @@ static inline uint16_t bfloat_negated(uint32_t x)
 {
     return (x & 0x7FFF) > 0x7F80 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
 }
+static inline uint16_t half_absolute(uint32_t x) { return half_negated(x | 0x8000); }
+static inline uint16_t bfloat_absolute(uint32_t x) { return bfloat_negated(x | 0x8000); }
 static inline uint16_t half_tanh(uint32_t x) { return half_of(tanh(half_value(x))); }
 static inline uint16_t bfloat_tanh(uint32_t x) { return bfloat_of(tanh(bfloat_value(x))); }
 

@@ -86,6 +86,10 @@
     M("setp.lt.ftz.f32 %p0, 0f00000000, 0f00000001;" P, 0)                                         \
     M(NAN32 "neg.f32 %f0, %f1;" F, 0x7FFFFFFF)                                                     \
     M(NAN32 "abs.f32 %f0, %f1;" F, 0x7FFFFFFF)                                                     \
+    M("or.b32 %r0, %r7, 0xFC01; cvt.u16.u32 %h0, %r0; abs.f16 %h0, %h0;" H, 0x7FFF)                \
+    M("or.b32 %r0, %r7, 0x7F818001; abs.bf16x2 %r0, %r0;" R, 0x7FFF0001 | l)                       \
+    M(NANS64 "cvt.rn.f16.f64 %h0, %g1;" H, 0xFE00)                                                 \
+    M("mov.b64 %d1, {%r7, 0xFFFC3FFF}; mov.b64 %g1, %d1; cvt.rn.f16.f64 %h0, %g1;" H, 0xFF0F)      \
     M(NANS64 "neg.f64 %g0, %g1;" G, FIRST)                                                         \
     M(NANS64 "abs.f64 %g0, %g1;" G, FIRST)                                                         \
     M(NANS64 "sqrt.rn.f64 %g0, %g1;" G, FIRST)                                                     \
