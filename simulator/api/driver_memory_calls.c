@@ -43,7 +43,7 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
     return e ? e : do_cudaMemcpyPeerAsync(call, (void *)to, t, (void *)from, f, bytes, stream);
 }
 
-/* Measured (probe-odd-copies.txt, "memory_types"): memory that only the host knows is no device's. */
+/* Measured (probe-odd-copies.txt, "memory_types"): pageable memory is no device's. */
 static bool is_there(CUmemorytype type, const void *address)
 {
     return type != CU_MEMORYTYPE_DEVICE || memory_find(address).kind != ADDRESS_PAGEABLE;
