@@ -20,8 +20,8 @@
 /* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
  * changing anything waits for the host. */
 #define INSTRUCTIONS_WAITING 400000000u
-/* The most blocks that run at once unless the launch is cooperative: the number of multiprocessors
- * (assumed: blocks that wait for each other rely on no more). */
+/* The most blocks that run in turns because they run for long. As many as fit on the device do if
+ * they seem to wait for each other. */
 #define BLOCKS_MAX 132
 /* After this many microseconds of real time, a message says that the launch is still running. */
 #define LONG_TIME 10000000
@@ -325,7 +325,7 @@ static void check_waiting(struct launch *launch, struct block *b, uint64_t since
 /* Begins as many blocks as may run at once, and gives them turns until all blocks have ended. */
 static void run_blocks(struct launch *launch)
 {
-    uint64_t most = launch->shape->cooperative ? launch->blocks : BLOCKS_MAX;
+    uint64_t most = launch->shape->cooperative ? launch->blocks : launch->shape->fitting;
     uint64_t slots = most < launch->blocks ? most : launch->blocks;
     uint64_t begun = launch->shape->cooperative ? slots : 1;
     struct block *all = os_allocate(slots * sizeof *all);
@@ -344,10 +344,13 @@ static void run_blocks(struct launch *launch)
                     block_begin(launch, b);
             }
             any |= b->runs;
-            if (b->runs && (begun == slots || launch->next_block == launch->blocks))
+            if (!b->runs)
+                continue;
+            if (begun == slots || launch->next_block == launch->blocks
+                || (begun >= BLOCKS_MAX && !launch->spun)) {
                 check_waiting(launch, b, since);
-            /* The block may be waiting for a block that has not begun. */
-            if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks) {
+            } else if (n + 1 == begun) {
+                /* The block may be waiting for a block that has not begun. */
                 between_end(launch);
                 block_begin(launch, &all[begun++]);
             }

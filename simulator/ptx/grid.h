@@ -20,6 +20,8 @@ struct launch_shape {
     size_t parameter_bytes;
     /* All blocks run at once, so the grid may have a barrier. */
     bool cooperative;
+    /* How many blocks fit on the device at once. */
+    uint64_t fitting;
     /* 0: blocks and warps run in order. Any other number chooses an order. */
     uint64_t seed;
     /* If `fills`, each block's shared memory begins with this byte in every place. Otherwise it has

@@ -74,6 +74,12 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
     return (unsigned)(by_shared < most ? by_shared : most);
 }
 
+static uint64_t blocks_on_device(const struct kernel_code *code, dim3 block, size_t shared_bytes)
+{
+    return (uint64_t)nvcc_kernel_blocks_that_fit(code, block.x * block.y * block.z, shared_bytes)
+         * device_figure(cudaDevAttrMultiProcessorCount);
+}
+
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes)
 {
@@ -98,8 +104,7 @@ cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
         return e;
     /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
-    uint64_t fit = nvcc_kernel_blocks_that_fit(code, block.x * block.y * block.z, shared_bytes)
-                 * device_figure(cudaDevAttrMultiProcessorCount);
+    uint64_t fit = blocks_on_device(code, block, shared_bytes);
     if (blocks <= fit)
         return nvcc_kernel_check(k, code, grid, block, shared_bytes);
     failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",
@@ -122,6 +127,7 @@ struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct ke
     launch->shape = (struct launch_shape){.grid = {grid.x, grid.y, grid.z},
                                           .block = {block.x, block.y, block.z},
                                           .shared_bytes = shared_bytes,
+                                          .fitting = blocks_on_device(code, block, shared_bytes),
                                           .parameter_bytes = f->parameter_bytes};
     for (size_t n = 0; arguments && n < f->parameters.count; n++) {
         const struct variable *p = &f->parameters.all[n];

@@ -850,6 +850,7 @@ waiting() {
     cat >program.cu <<'C'
 #include <cstdio>
 #include <cstring>
+#define BLOCKS 1024 // more than the device has multiprocessors
 __device__ unsigned arrived;
 __device__ int lock, other;
 __device__ volatile int *flags;
@@ -892,13 +893,13 @@ int main(int argc, char **argv)
 {
     int *a, *flag, h;
     cudaMalloc(&a, 4);
-    cudaMalloc(&flag, 4 * 132);
+    cudaMalloc(&flag, 4 * 128);
     cudaMemset(a, 0, 4);
-    cudaMemset(flag, 0, 4 * 132);
-    if (!strcmp(argv[1], "lanes")) lanes<<<2, 64>>>(a);
-    if (!strcmp(argv[1], "two_locks")) two_locks<<<2, 64>>>(a);
-    if (!strcmp(argv[1], "barrier")) barrier<<<128, 1>>>(a);
-    if (!strcmp(argv[1], "backward")) backward<<<128, 1>>>(a, flag);
+    cudaMemset(flag, 0, 4 * 128);
+    if (!strcmp(argv[1], "lanes")) lanes<<<BLOCKS / 64, 64>>>(a);
+    if (!strcmp(argv[1], "two_locks")) two_locks<<<BLOCKS / 64, 64>>>(a);
+    if (!strcmp(argv[1], "barrier")) barrier<<<BLOCKS, 1>>>(a);
+    if (!strcmp(argv[1], "backward")) backward<<<128, 8>>>(a, flag);
     if (!strcmp(argv[1], "for_ever")) for_ever<<<1, 1>>>(a);
     cudaMemcpy(&h, a, 4, cudaMemcpyDeviceToHost);
     printf("%d\n", h);
@@ -917,7 +918,7 @@ C
             # A block that waits for 127 others took some 0.3 s for each.
             SIM_SCHEDULE=$schedule run bash -c 'ulimit -t 5; exec ./program "$1"' - $kernel
             assert_success
-            assert_output 128
+            assert_output 1024
         done
     done
 }
