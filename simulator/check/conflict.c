@@ -110,16 +110,19 @@ void conflict_postpone(const struct conflict *c)
 
 /* ---- judging ---- */
 
-static bool is_acquired(const struct origin *origin)
+/* Returns whether the host may have waited for one operation before it let the other one begin. */
+static bool is_acquired_before(const struct origin *one, const struct origin *held)
 {
-    return host_code_has_acquired(origin->slot, origin->seq);
+    return host_has_acquired(one->slot, one->seq)
+        || vc_includes(host_clock_for(stream_of_slot(held->slot), held->seq), one->slot, one->seq);
 }
 
 static bool is_ordered(struct conflict *c)
 {
-    bool earlier_held = is_held(&c->earlier), later_held = is_held(&c->later);
-    return (later_held && is_acquired(&c->earlier.origin))
-        || (earlier_held && is_acquired(&c->later.origin));
+    struct access *a = &c->earlier, *b = &c->later;
+    bool earlier_held = is_held(a), later_held = is_held(b);
+    return (later_held && is_acquired_before(&a->origin, &b->origin))
+        || (earlier_held && is_acquired_before(&b->origin, &a->origin));
 }
 
 void conflict_judge_postponed(void (*report)(const struct conflict *c))

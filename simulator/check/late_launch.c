@@ -29,7 +29,7 @@ static void host_acquired_something(void)
 {
     for (struct late_launch *l = late_launches; l; l = l->next)
         if (l->obstacle.op && host_bound_is_pending(l->obstacle))
-            vc_join(&l->before, host_code_clock());
+            vc_join(&l->before, host_clock_for(l->s, l->origin.seq));
 }
 
 struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,

@@ -63,7 +63,7 @@ static void effect_write(struct op *op)
     op->record = NULL;
     /* Assumed: the host reads a value that it can see. */
     if (memory_find(op->to).kind == ADDRESS_PINNED)
-        host_function_begins(c->written, true);
+        host_function_begins(c->written, NO_DEVICE, true);
 }
 
 /* Makes the op one that uses the value's memory. Because streams synchronize by it, only the memory

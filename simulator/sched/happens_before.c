@@ -16,10 +16,12 @@ static struct vector_clock synchronized_clock;
 /* Needs the lock. `begun` is the host's clock joined with what precedes the host functions that
  * have begun since the last call, or empty if none has. If `unsure`, `sure` is the host's clock
  * without what it has only from functions at which nothing shows that the host looked. `looked`
- * says whether the host seems to have looked at the functions in `begun`. */
+ * says whether the host seems to have looked at the functions in `begun`, and `device` is the one
+ * device of all of them, or NO_DEVICE. */
 static struct {
     struct vector_clock begun, sure;
     bool looked, unsure;
+    int device;
 } functions;
 
 /* Needs the lock. The first `count` are set: the remote clocks, the page guard, and the checker. */
@@ -32,6 +34,15 @@ const struct vector_clock *host_code_clock(void)
 {
     NEEDS_LOCK();
     return host_acquired.functions_begun ? &functions.begun : &host_acquired.clock;
+}
+
+const struct vector_clock *host_clock_for(const struct stream *s, uint64_t seq)
+{
+    NEEDS_LOCK();
+    return host_acquired.functions_begun && functions.device != NO_DEVICE
+                && stream_waits_for_functions_alone(s, seq, functions.device)
+             ? &host_acquired.clock
+             : host_code_clock();
 }
 
 bool host_code_has_acquired(uint32_t slot, uint64_t seq)
@@ -173,11 +184,14 @@ void host_acquire_remote(const struct vector_clock *remote)
 /* ---- what the host learns from host functions ---- */
 
 /* The function, and host functions that wait for it, acquire at once what precedes it. */
-void host_function_begins(struct record *r, bool looks)
+void host_function_begins(struct record *r, int device, bool looks)
 {
     NEEDS_LOCK();
-    if (!host_acquired.functions_begun)
+    if (!host_acquired.functions_begun) {
         vc_join(&functions.begun, &host_acquired.clock);
+        functions.device = device;
+    }
+    functions.device = functions.device == device ? device : NO_DEVICE;
     host_acquired.functions_begun = true;
     functions.looked = looks;
     vc_join(&functions.begun, &r->ordering.happens_before);

@@ -47,6 +47,10 @@ static inline bool host_has_acquired(uint32_t slot, uint64_t seq)
 /* What any code of the host has acquired: by calls, and from host functions that have begun since
  * the last call. It lives as long as the process. */
 const struct vector_clock *host_code_clock(void);
+/* The same, as far as work `seq` of the stream, which cannot begin yet, may rely on it. Host
+ * functions of a device run one after another in any order, so what waits for one of them alone
+ * cannot rely on another one (documented). */
+const struct vector_clock *host_clock_for(const struct stream *s, uint64_t seq);
 /* Returns whether the work comes before what code of the host does now: a load, a store, or letting
  * a host function continue. */
 bool host_code_has_acquired(uint32_t slot, uint64_t seq);
@@ -70,9 +74,9 @@ void host_acquire_gathered(struct vector_clock *gathered);
 /* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
  * have been made when that work was queued. */
 void host_acquire_before_record(struct record *r);
-/* Called when the function that is work `r->seq` + 1 begins. `looks`: the host seems to await
- * it. */
-void host_function_begins(struct record *r, bool looks);
+/* Called when the function that is work `r->seq` + 1 begins, or the host can see a value that this
+ * work has written (then `device` is NO_DEVICE). `looks`: the host seems to await it. */
+void host_function_begins(struct record *r, int device, bool looks);
 /* Called when a call begins: the host may know what host functions have told it. */
 void host_learns_of_functions(void);
 /* Called when the host has slept repeatedly since the last call, as if it polled a flag. */

@@ -92,7 +92,7 @@ static struct worker *take_worker(struct op *op)
 void host_function_run_unlocking(struct op *op)
 {
     op->started = true;
-    host_function_begins(op->record, host_functions.awaited);
+    host_function_begins(op->record, op->stream->device, host_functions.awaited);
     struct worker *w = take_worker(op);
     /* Once the function has returned, another thread may end the op and reuse its memory. */
     uint64_t turn = op->turn;

@@ -403,6 +403,16 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
     return (struct host_bound){NULL, 0};
 }
 
+bool stream_waits_for_functions_alone(const struct stream *s, uint64_t seq, int device)
+{
+    NEEDS_LOCK();
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (needs_host(op) && stream_comes_before(op, s, seq)
+            && (op->kind != OP_HOST || op->stream->device != device))
+            return false;
+    return true;
+}
+
 /* Returns whether work `seq` of `s` comes after a hold that ends together with this one. */
 static bool is_behind_gate(const struct op *hold, const struct stream *s, uint64_t seq)
 {

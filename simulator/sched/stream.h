@@ -293,6 +293,8 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
  * together. */
 bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
                                  uint64_t other_seq);
+/* Returns whether work `seq` waits for the host only in host functions of this device. */
+bool stream_waits_for_functions_alone(const struct stream *s, uint64_t seq, int device);
 /* Returns whether two holds end together, because they wait at one gate. */
 bool stream_is_same_gate(const struct op *hold, const struct op *other);
 /* Returns whether the op comes before work `seq` of `s` on the device. */

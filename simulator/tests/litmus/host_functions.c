@@ -141,6 +141,22 @@ LITMUS(device_synchronize_function, b, a)
     CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
 }
 
+/* Each stream ends with host functions, and stream b's add is behind a's fill by an event.
+ *
+ * WRONG: there is no event. Host functions run in any order, so that one of a's comes first orders
+ * nothing behind one of b's.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(functions_of_both, a, b)
+{
+    int *data = device_memory(MiB);
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(a, nothing, NULL));
+    IF_RIGHT(order(a, b));
+    CHECK(cudaLaunchHostFunc(b, nothing, NULL));
+    CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+}
+
 /* A host function reads what a copy before it, in its own stream, has written.
  *
  * WRONG: the host function is in another stream: no edge from the copy to its read.
