@@ -640,11 +640,26 @@ static struct shadow_ref allocation_at_launch(const struct late_launch *l, uint6
     return memory_shadow(&a);
 }
 
+/* Returns whether one argument alone has this value, and the launch touched the allocation that
+ * starts there. */
+static bool is_used_itself(const struct running *r, uint64_t address)
+{
+    const struct nvcc_kernel *k = r->kernel;
+    unsigned named = 0;
+    for (size_t at = 0; at + sizeof address <= k->shape.parameter_bytes; at += sizeof(uint32_t))
+        named += !memcmp(k->parameters + at, &address, sizeof address);
+    for (const struct touched_memory *m = r->windows; m && named == 1; m = m->next)
+        if (m->window.base == address && m->window.first.instruction)
+            return true;
+    return false;
+}
+
 /* Reports a write to an allocation to which no argument points, if the first address there was
  * computed only from numbers and one argument, which is the start of another allocation. An
- * argument that points to the allocation's end or shortly before its start counts as pointing to
- * it, because arrays may be indexed from 1. If an address may come from memory, a choice, or a
- * call, the program is assumed to be correct. Returns whether the write is reported. */
+ * argument that points shortly before the allocation's start counts as pointing to it, because
+ * arrays may be indexed from 1, and so does one that points to its end, unless the launch also uses
+ * the allocation that starts there. If an address may come from memory, a choice, or a call, the
+ * program is assumed to be correct. Returns whether the write is reported. */
 static bool judge_stray(const struct running *r, const struct touched_memory *m)
 {
     const uint64_t shortly = 64;
@@ -655,7 +670,7 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     size_t argument = 0;
     if ((!win->written.bits && !win->atomic.bits) || m->info.kind == ADDRESS_PINNED
         || !allocation_at_launch(k->late, win->base).shadow
-        || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end)
+        || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end - 1)
         || !kernel_library()->code_address_origins(win->first.code, win->first.instruction,
                                                    &origins))
         return false;
@@ -672,10 +687,14 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
             return false;
         argument = argument_at(k, origins.from[n]);
     }
-    if (!argument)
+    if (!argument
+        || (late_is_given(k->parameters, k->shape.parameter_bytes, win->end, win->end)
+            && !is_used_itself(r, win->end)))
         return false;
+    char where[512] = "first by ";
+    write_place(where + strlen(where), sizeof where - strlen(where), r, &win->first, argument);
     checker_found_stray(k->late, m->ref, win->first.address - win->base, win->first.bytes, given,
-                        argument, place_in_kernel(r, "first by ", &win->first, argument));
+                        argument, where);
     return true;
 }
 

@@ -86,6 +86,8 @@ silent() {
         $(./strays | grep -v form_)
     exits 3 ./strays far_away incorrect
     assert_output --partial " touches byte 5 of allocation "
+    exits 3 ./strays one_before incorrect
+    assert_output --partial "first by thread (0,0,0) of block (0,0,0) at "
     for form in $(./strays | grep form_); do
         run bounded ./strays "$form"
         [ "$status $output" = "0 " ] || complain "$form: status $status." "$output"

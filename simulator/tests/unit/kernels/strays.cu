@@ -20,6 +20,8 @@ __global__ void loop(int *x, int n)
         *x = 1;
 }
 __global__ void scatter(int *x, const int *index) { x[index[threadIdx.x]] = 1; }
+__global__ void before(int *x, int first) { x[(int)threadIdx.x + first] = 1; }
+__global__ void around(int *end, int *x) { end[-1] = x[0] = 1; }
 __global__ void far(char *x, int64_t distance) { x[distance] = 1; }
 
 // Pool memory that has been freed in the stream's order when the kernel runs.
@@ -42,6 +44,7 @@ CASE(scattered)
     CHECK(cudaMemcpy(d, index, sizeof index, cudaMemcpyHostToDevice));
     scatter<<<1, 2>>>(a, d);
 }
+CASE(one_before) { before<<<1, N>>>(b, wrong ? -1 : 0); }
 CASE(far_away) { far<<<1, 1>>>((char *)a, wrong ? 4 * ints_apart() + 5 : 5); }
 
 // ---- forms ----
@@ -101,6 +104,7 @@ CASE(form_constant)
 }
 CASE(form_shifted) { shifted<<<1, 32>>>((uint64_t)b << 8); }
 CASE(form_from_end) { from_end<<<1, N>>>(b + N); }
+CASE(form_around) { around<<<1, 1>>>(a + N, b); }
 CASE(form_shuffled) { shuffled<<<1, 32>>>((int **)put_b(), a); }
 CASE(form_exchanged) { exchanged<<<1, 1>>>((unsigned long long *)put_b()); }
 
