@@ -767,7 +767,8 @@ static void missing_graph_edge(const struct origin *earlier, const struct origin
 static void describe_wait(const struct faulty_wait *wait)
 {
     static const char *const words[] = {
-        [EVENT_WAIT_NOT_RECORDED] = "The event had not been recorded: the wait waits for nothing",
+        [EVENT_WAIT_NOT_RECORDED] =
+            "The event had not been recorded, or that failed: the wait waits for nothing",
         [EVENT_WAIT_BEFORE_RECORD] = "The wait came before the record: it waits for nothing",
         [EVENT_WAIT_RECORD_TOO_EARLY] = "The event was recorded too early",
         [EVENT_WAIT_BEFORE_NEW_RECORD] =

@@ -834,7 +834,8 @@ static const struct {
                        "cudaBoundaryModeTrap"},
     [FAULT_WAITS] = {cudaErrorLaunchTimeout, false,
                      "reads memory again and again that nothing on the device changes. If it waits "
-                     "for the host: kernels that do are not simulated, except launch_hold of "
+                     "for another block: only as many run at once as fit on the device. If it "
+                     "waits for the host: kernels that do are not simulated, except launch_hold of "
                      "kernels.h. The GPU would go on waiting"},
 };
 
