@@ -48,6 +48,15 @@ load ../suite
     assert_output ""
 }
 
+# Else a heading is a paragraph, or the paragraph a word with its meaning, and Sphinx says nothing.
+@test "a heading's rule is below it, and a paragraph goes on where it began" {
+    run awk 'FNR == 1 { before = above = "" }
+        /[^ ] (----+|====+|~~~~+)$/ || /^   / && length(above) > 80 && before == "" \
+            && above ~ /^[^ .#0-9]/ { print FILENAME ":" FNR ": " $0 }
+        { before = above; above = $0 }' docs/*.rst docs/*/*.rst
+    assert_output ""
+}
+
 @test "every file that a page names is there" {
     local path named='(^|[^/A-Za-z0-9._-])(lessons|solutions|simulator|tests|docs)/'
     named+='[A-Za-z0-9_./-]*[A-Za-z0-9_]'
