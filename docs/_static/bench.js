@@ -26,7 +26,7 @@
         );
 
     const script = make("textarea", { wrap: "off", spellcheck: false, autocapitalize: "off",
-        "aria-label": "Script, a call to a line" });
+        "aria-label": "Script, one call per line" });
     const messages = make("div", { className: "bench-messages", "aria-live": "polite" });
     const program = make("code");
     const size = make("input", { type: "number", min: 1, max: 960, value: 64 });
@@ -370,7 +370,7 @@
         keys: document,
         poolName: () => "Pool",
         controls: [
-            button("Undo", undo, { title: "Takes the last change by a button back" }),
+            button("Undo", undo, { title: "Undoes the last change that a button made" }),
             button("Copy a link", share,
                 { title: "Copies the address of this page with the script in it" }),
         ],

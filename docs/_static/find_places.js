@@ -14,8 +14,8 @@ window.workbookFind = (() => {
     // A time says that something is slow; a unit of memory or an address says nothing.
     const DURATION = /\b\d[\d.,]*\s*(ms|us|s|secs?|seconds?|minutes?)\b/gi;
     const UNIT = /0x[0-9a-f]+|(?<=\d\s*)([kmgt]i?b|%)(?![a-z])/gi;
-    const NOTHING = ["page", "Nothing in the book has these words",
-        "Look for what you see among the symptoms.", "when_something_is_wrong.html", ""];
+    const NOTHING = ["page", "No page has these words",
+        "Look for your symptom in the list.", "when_something_is_wrong.html", ""];
     const CALL = /^(cu|hip)[a-z]*[A-Z]/;
     // Words that say nothing about what is sought
     const COMMON = new Set((

@@ -249,7 +249,7 @@
             if (unreadable) return numberWanted();
             const head = fields.length === 1 ? "Not so."
                 : `${correct} of ${fields.length} correct.${rest}`;
-            if (isOneOfTwo) return "Not so: it is the other one. Why?";
+            if (isOneOfTwo) return "No, the other answer is right. Why?";
             return incorrect ? `${head} ${toLookAt()}` : head;
         }
 
@@ -406,7 +406,7 @@
             const rest = nodes.slice(nodes.indexOf(mark) + 1)
                 .filter((node) => !node.matches?.("[data-stage]")); // which stays in view
             made.notice = element("div", { className: "predict-notice" },
-                element("p", { textContent: "It is here when the questions above are answered." }),
+                element("p", { textContent: "Answer the questions above to see the run." }),
                 button("Show the run", () => {
                     const heading = mark.parentNode.querySelector("h2");
                     open(made);

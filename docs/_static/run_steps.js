@@ -383,7 +383,7 @@ const runSteps = (() => {
         if (ALLOCATIONS.includes(name) && "offset" in line)
             return `It allocates ${withUnit(line.bytes)}. ${because[line.from]}`;
         if (name === "cudaFreeAsync" && !("used" in line))
-            return "The free is queued. The memory stays the other process's.";
+            return "The free is queued. The memory still belongs to the other process.";
         if (name === "cudaFreeAsync") {
             const words = "The memory goes back to the pool, not to the device.";
             return pending ? `${words} The free is pending.` : words;

@@ -821,7 +821,7 @@ const runView = (() => {
             mark(step, question ? null : effects[at]);
             part(".count").textContent = `${at + 1} of ${run.steps.length}`;
             nameReport();
-            part(".where").textContent = step.row || "";
+            part(".where").textContent = part(".where").title = step.row || "";
             for (const button of part(".views").children)
                 button.setAttribute("aria-pressed", String(button.dataset.view === shows));
             map.setAttribute("aria-valuenow", at + 1);

@@ -254,7 +254,7 @@ said() {
     assert_line --index 2 "Type a number, such as 128, 128 MiB or 0.5 GiB. Show the answer"
     assert_line --index 3 "1 of 2 correct. You answer as if a segment could be cut. How large is \
 one? Show the answer"
-    assert_line --index 4 "Not so: it is the other one. Why? Why?"
+    assert_line --index 4 "No, the other answer is right. Why? Why?"
     assert_line --index 5 "Nothing is below the threshold."
 }
 
