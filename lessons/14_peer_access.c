@@ -3,7 +3,7 @@
  * Question: Data is in the memory of GPU 0, work is in a stream of GPU 1. On which GPU is an
  *   allocation? What do a kernel, a memset and a copy return while the other GPU has no access to
  *   it? Which GPU must be current for a copy?
- * Task (fix): three places, marked YOUR WORK, do what their author believed. Repair them.
+ * Task (fix): three places, marked YOUR WORK, rest on beliefs that are wrong. Repair them.
  * Calls: cudaDeviceCanAccessPeer(int *answer, int gpu, int owner)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), and of each entry {location, flags}

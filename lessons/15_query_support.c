@@ -2,8 +2,8 @@
  *
  * Question: You ship your program. On a machine that you have never seen, are there pools? Could
  *   another process get one of them? What does the program do where there are none?
- * Task (fix): three places, marked YOUR WORK, do what their author believed. Repair them. The
- *   device is asked: no allocation is made only to see whether it fails.
+ * Task (fix): three places, marked YOUR WORK, rest on beliefs that are wrong. Repair them. Ask the
+ *   device: make no allocation only to see whether it fails.
  * Calls: cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
  *                                    enum cudaMemAllocationHandleType type, unsigned flags)
  *        cudaMemPoolDestroy(cudaMemPool_t pool)        cudaGetLastError(void)

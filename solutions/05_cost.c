@@ -2,8 +2,8 @@
  *
  * Question: What do an allocation and its free cost the host, in four ways, and which calls wait
  *   for work that has nothing to do with them?
- * Task (fix): keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
- *   what the pool keeps, which calls serve uses, and where it synchronizes.
+ * Task (fix): keep_memory and serve, marked YOUR WORK, rest on beliefs that are wrong. Decide what
+ *   the pool keeps, which calls serve uses, and where it synchronizes.
  * Calls: cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaStreamSynchronize(cudaStream_t stream)

@@ -225,7 +225,7 @@ def addresses():
 
 @drawing(
     "moments",
-    "On and off differ in one moment only: the device is past the free, and the host has "
+    "On and off differ at one moment only: the device is past the free, and the host has "
     "not waited",
     ["when another stream allocates", "policy on", "policy off"],
     lambda: [
@@ -342,15 +342,15 @@ def two_gpus(canvas, wide, high, kind="GPU"):
 
 @drawing(
     "peer_rights",
-    "cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool",
+    "cudaDeviceEnablePeerAccess opens cudaMalloc memory, but no pool",
     ["memory of GPU 0", "a kernel of GPU 1, peers enabled"],
     [["from cudaMalloc", "works"], ["from a pool", "faults"]],
 )
 def peer_rights(canvas):
     half = 140 if canvas.width < NARROW else 260
     right = two_gpus(canvas, half, 112)
-    node(canvas, 10, 30, half - 20, "memory of cudaMalloc", "segment", high=36)
-    node(canvas, 10, 72, half - 20, "memory of a pool", "segment", high=36)
+    node(canvas, 10, 30, half - 20, "cudaMalloc memory", "segment", high=36)
+    node(canvas, 10, 72, half - 20, "pool memory", "segment", high=36)
     node(canvas, right + 10, 30, half - 20, "its kernel, with peers enabled", "work s-2", high=78)
     # The first arrow goes on into the memory, and the second ends at the border.
     for y, end, kind, words, style in (
@@ -365,8 +365,8 @@ def peer_rights(canvas):
 
 @drawing(
     "devices",
-    "Without access only the fetch and the copy with GPU 0 current worked; a kernel faulted, with "
-    "peers enabled, too",
+    "Without access only the fetch and the copy with GPU 0 current worked; a kernel faulted, even "
+    "with peers enabled",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
 )
@@ -594,8 +594,8 @@ def arena_rows():
 
 @drawing(
     "arena",
-    "From frame to frame the streams take bytes from each other in turn, and the other one may "
-    "still be working there",
+    "From frame to frame the streams take bytes from each other, in which the other stream may "
+    "still be working",
     ["frame", "bytes of stream[0]", "bytes of stream[1]"],
     arena_rows,
 )
