@@ -214,12 +214,15 @@ END
 $long"
 }
 
-@test "a table that cannot be written is a sentence" {
+@test "a table that cannot be written is a sentence, and the one before it stays" {
     three
     # What nobody but root can read stops no table.
     touch "$CLASS/ada/06_trim.c"
     chmod 0 "$CLASS/ada/06_trim.c"
     collect
+    cp -r "$OUT" "$BATS_TEST_TMPDIR/before"
+    (ulimit -f 1 && not_collected "$OUT/students/ada/feedback.html: File too large.")
+    diff -r "$OUT" "$BATS_TEST_TMPDIR/before"
     rm "$OUT/class.csv"
     mkdir "$OUT/class.csv"
     not_collected "$OUT/class.csv: Is a directory."
@@ -620,6 +623,7 @@ END
     assert_file_not_exists "$OUT/class.csv"
     COURSE=/not/there not_collected \
         "/not/there cannot be read: No such file or directory. Name a text file."
+    COURSE=/dev/zero not_collected "/dev/zero has more than 16 MiB. Name a text file."
     # The course is read before the first student is graded.
     course '[due]' '07 = 2026-09-14 23:59'
     refused 'must have a line that names the time of a submission' tests/grading/grade.sh class

@@ -194,10 +194,10 @@ class Class:
         at the same time; the link of the first one counts."""
         kept = self.out / "seed"
         if self.given_seed:
-            kept.write_text(f"{self.given_seed}\n")
+            tables.write_text(kept, f"{self.given_seed}\n")
         else:
             drawn = self.out / f"seed.{self.name}"
-            drawn.write_text(f"{random.SystemRandom().randint(1, 999999999)}\n")
+            tables.write_text(drawn, f"{random.SystemRandom().randint(1, 999999999)}\n")
             with contextlib.suppress(FileExistsError):
                 os.link(drawn, kept)
             drawn.unlink()

@@ -324,12 +324,18 @@ def rounded(value, digits=2):
     return int(value) if value == int(value) else value
 
 
+LARGEST = 16 << 20
+
+
 def text_of(path):
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            return file.read().replace("\r\n", "\n")
+            text = file.read(LARGEST + 1).replace("\r\n", "\n")
     except OSError as wrong:
         words = f"{path} cannot be read: {wrong.strerror}. Name a text file."
         raise Refused([words]) from None
     except UnicodeDecodeError:
         raise Refused([f"{path} is not UTF-8 text. Save it as UTF-8."]) from None
+    if len(text) > LARGEST:  # a device may have no end
+        raise Refused([f"{path} has more than {LARGEST >> 20} MiB. Name a text file."])
+    return text

@@ -13,6 +13,7 @@ Everything is derived: a grade has no dates and no weights (course.py has).
 
 import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -55,12 +56,20 @@ def cell(value):
 
 
 def write_csv(path, rows):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([cell(v) for v in row] for row in rows)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([cell(v) for v in row] for row in rows)
+    write_text(path, text.getvalue())
 
 
 def write_text(path, text):
-    path.write_text(text, encoding="utf-8")
+    """Replaces the file. On a full disk it stays what it was, and the error has its name."""
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.write_bytes(text.encode())
+        new.replace(path)
+    except OSError as why:
+        new.unlink(missing_ok=True)
+        raise OSError(why.errno, why.strerror, str(path)) from None
 
 
 def files_of(folder, found_in, lesson):
