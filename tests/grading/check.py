@@ -440,7 +440,9 @@ class Run:
         for question, answer in wanted.items():
             got = self.answers.get(question, [])
             if not got:
-                return f"the check called {question}, and the program ended."
+                failed = failed_call(self.errors)
+                why = f" there: {failed}" if failed else ""
+                return f"the check called {question}, and the program ended{why}."
             if len(got) > 1:
                 return f"{question} was answered several times: {visible(', '.join(got))}."
             if got != [str(answer)]:
@@ -595,6 +597,10 @@ def flood_words(run):
         f"made more calls than the check stores, and was stopped. The most frequent is {call}, "
         f"{count} times: is it in a loop that {goes_on}"
     )
+
+
+def asks_without_end(run):
+    return run.ended == "flood" and "Query, " in flood_words(run)
 
 
 def signal_words(run):
@@ -832,12 +838,12 @@ class Check:
         """What is set with 8 bytes has 8 bytes: a threshold is a uint64_t, and no int."""
         if found := self.narrow_values():
             line, size = found
-            where = f"in line {line} it" if line else "it"
+            where = f"in line {line} the call" if line else "a call"
             miss(f"""a release threshold and the figures of a pool are numbers of 8 bytes, so
-                cudaMemPoolSetAttribute is given the address of a uint64_t. Only the reuse policies
-                are ints.
+                cudaMemPoolSetAttribute and cudaMemPoolGetAttribute are given the address of a
+                uint64_t. Only the reuse policies are ints.
                 Happened: {where} is given the address of a variable of {size} bytes. The driver
-                reads 8, so a part of the number is whatever comes after the variable in memory.""")
+                reads or writes 8: those of the variable, and what comes after it in memory.""")
 
     def compile_joined(self, harness, target, either):
         source = self.folder / f"{target.name}.c"
@@ -912,7 +918,7 @@ class Check:
         end, which a rule about waits must miss. So that not every rule is lost, the device then
         works by itself."""
         run = self.run(*arguments, early=True, **LATE, **environment)
-        if run.ended == "flood" and "Query, " in flood_words(run):
+        if asks_without_end(run):
             return self.run(*arguments, **environment)
         return self.run(*arguments, **LATE, **environment)
 
@@ -968,6 +974,16 @@ class Check:
             run.early, run.told = Miss(*lines, run=run), self.told
             if not early or self.died:  # the other rules do not say how a program died
                 run.expect_return()
+        return run
+
+    def ask_in_time(self, *words, early=False, **more):
+        """ask(); of functions that ask the device without end, which another rule misses, on a
+        device that is done at once."""
+        run = self.ask(*words, early=True, **more)
+        if asks_without_end(run):
+            run = self.ask(*words, early=True, **{**more, "SIM_SCHEDULE": "instant"})
+        if not early:
+            run.expect_return()
         return run
 
     # -- what is expected --
@@ -1094,7 +1110,7 @@ class Check:
         nothing that is not modeled."""
         self.last = run
         found = hazard_words(run.errors)
-        hazard = f"""a program whose every access is ordered.
+        hazard = f"""each access is ordered, and within memory that is allocated at that time.
             Happened: {HAZARD_FOUND}{f": {found}" if found else "."}"""
         leaks = re.findall(r"^hazard: leak.*\n  allocated +(\w+).*:(\d+) \(", run.errors, re.M)
         if len(leaks) == len(re.findall("^hazard:", run.errors, re.M)) > 0:
@@ -1129,6 +1145,18 @@ class Check:
             miss(f"""a copy is given its own direction, here cudaMemcpy{wrong["kind"]}, or
                 cudaMemcpyDefault. The effect of another direction is undefined.
                 Happened: {wrong["call"]}{line_of(wrong)} was given cudaMemcpy{wrong["given"]}.""")
+
+    def ended_by(self, run):
+        """The miss of a run that ended at a second free, or at a copy to which another direction
+        was given, or None: no rule has thought of them."""
+        try:
+            if run and run.files and failed_call(run.errors):
+                self.expect_directions(run.journal.that(lambda x: x.get("result") != SUCCESS))
+                if (words := hazard_words(run.errors)).startswith("double free"):
+                    miss(f"each allocation is freed once. Happened: {words}")
+        except Miss as why:
+            return why
+        return None
 
     def expect_destroyed(self, run):
         kept = run.kept()

@@ -114,10 +114,11 @@ def judged(rule, check):
         raise
     except Exception as error:  # noqa: BLE001
         miss = error if isinstance(error, Miss) else lost(rule, error)
+        run = miss.run or check.last
+        miss = check.ended_by(run) or miss
         if check.said.setdefault(re.sub(r"\d+", "", str(miss)), rule) is not rule:
             return waits(rule, "first repair what is missed above: here it is the same")
         check.missed = True
-        run = miss.run or check.last
         found.update(result="failed", lines=miss.lines)
         if run:
             errors = run.errors if miss.errors is None else miss.errors

@@ -56,6 +56,8 @@ def order(journal):
         more += [f"{x['bytes']} bytes"] if "bytes" in x else []
         if stream:
             more.append("the legacy stream" if stream == "legacy" else f"stream {stream}")
+        if x.get("result", SUCCESS) != SUCCESS:
+            more.append(f"it returned {x['result']}")
         lines.append(name + (f" ({', '.join(more)})" if more else ""))
     return f"the calls were, in order: {', '.join(lines)}." if lines else "none of them was made."
 

@@ -6,10 +6,12 @@ from check import (
     MIB,
     QUERY,
     SUCCESS,
+    hazard_words,
     line_of,
     line_of_report,
     met_by_starter,
     miss,
+    signal_words,
     times,
 )
 
@@ -115,7 +117,8 @@ class Taken:
                     stream allocates is ready for the fast stream only after a wait.
                     Happened: {self.made["call"]}{line_of(self.made)} allocates in stream
                     {self.made["stream"]}, and the fast stream is stream {fast}.""")
-            miss(f"{CALLED} Happened: called by the check, the simulated device found a hazard.")
+            miss(f"""{CALLED}
+                Happened: called by the check: {hazard_words(self.run.errors)}""")
         # In take itself that is what take did; elsewhere it is no rule's.
         if not self.tried or self.run.ended or self.returned == SUCCESS and self.made:
             self.run.expect_return()
@@ -158,7 +161,9 @@ class Taken:
                 synchronization, so the pool still does not give away the memory of another
                 stream."""
         if self.run.early and not self.forever and "take" not in self.run.answers:
-            waits += " Then the program ended in take, at a CHECK: take returns the error instead."
+            ended = "ended in take, at a CHECK: take returns the error instead."
+            died = signal_words(self.run)
+            waits += f" Then the program {f'died of {died}' if died else ended}"
         elif self.nothing:
             waits += " Then take returned cudaSuccess, but no memory of a pool."
         elif self.returned not in (SUCCESS, "nothing") and self.tried.where(result=SUCCESS):

@@ -56,7 +56,7 @@ def asked(check, pair):
     """The run of one pair of streams by the check, and what its threads did: of the rounds that are
     drawn, and of three."""
     rounds, size = check.draw(f"rounds {pair}", 34, 60), 4 * check.draw(f"size {pair}", 1, 200)
-    answers = check.ask(CALLED, pair, rounds, size, hazards=True, early=True, **LATE)
+    answers = check.ask_in_time(CALLED, pair, rounds, size, hazards=True, early=True, **LATE)
     pools = zip(answers.journal.pools, (rounds, 3))
     found = [Handover(answers.journal, *each) for each in pools]
     return answers, rounds, size, found
@@ -138,6 +138,8 @@ def test_threads(check):
     for handover, name in zip(found, ("legacy", "per-thread", "created")):
         if not handover.made:
             check.after(test_rounds)  # no buffer of that pool
+        if not handover.fills and used_after_free(run):
+            check.after(test_free)
         used = handover.adds or handover.copies or handover.frees
         producer, consumer = places(handover.fills), places(used)
         threads, streams = ({place[i] for place in producer | consumer} for i in (0, 1))
@@ -239,8 +241,8 @@ def test_created(check):
         # The other half of the order is judged alone.
         answers, _, _, found = asked(check, "created")
         waits = answers.journal.ok("cudaStreamWaitEvent")
-        for fill, use in (pair for one in found for pair in zip(one.fills, one.adds)):
-            if not waits.between(fill, use).where(stream=use["stream"]):
+        for made, use in (pair for one in found for pair in zip(one.made, one.adds)):
+            if not waits.between(made, use).where(stream=use["stream"]):
                 check.after(test_recorded)
         return
     expect_filled(check, "created", WAITS, why_not_recorded, why_not_waited)

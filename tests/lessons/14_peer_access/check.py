@@ -118,8 +118,8 @@ def test_fetch(check):
         for at in range(4):
             index = at // 2 * COUNT // 2 + at % 2 * (COUNT // 2 - 1)
             wanted[f"gpu1_data[{index}] after fetch {i + 1}"] = (second if at > 1 else first) + i
-    copied = run.journal.calls(*COPY, "cudaMemcpyPeerAsync", "cudaMemcpyPeer")
-    copied = copied.that(lambda x: x["file"] != "ask.h").first
+    own = run.journal.that(lambda x: x.get("file") != "ask.h")
+    copied = own.calls(*COPY, "cudaMemcpyPeerAsync", "cudaMemcpyPeer").first
     if wrong := run.wrong(wanted):
         if copied:
             source = "gpu0_data" if copied.get("source_allocation") == 1 else "other memory"
@@ -129,6 +129,11 @@ def test_fetch(check):
             cudaMemcpyPeerAsync, which needs none, or through the host (YOUR WORK, 2 of 3). Here
             gpu0_data was filled with {first} and {second}, then with 1 more.
             Happened: {wrong}""")
+    moved = own.ok("cudaSetDevice").last
+    if moved and moved["device"] != 1:
+        miss(f"""fetch leaves current the GPU that was, because its caller goes on with that.
+            Happened: GPU 1 was current, and GPU {moved["device"]} is after
+            cudaSetDevice{line_of(moved)}.""")
     if copied:
         fails = f"{copied['call']}:1"
         run = check.ask(copies, "fetch", first, second, hazards=True, early=True, SIM_FAIL=fails)
@@ -198,6 +203,14 @@ def test_others(check):
         miss(f"each change of access succeeds. Happened: {listed(run.journal)}")
 
 
+def expect_asked(calls, owner, gpu):
+    if not calls.where(device=gpu, peer=owner):
+        miss(f"""cudaDeviceCanAccessPeer takes the GPU that is to have access first, here GPU {gpu},
+            and then the one whose memory it is: the answer is about one direction.
+            Happened: it was called for GPU {calls[0]["device"]} and the memory of GPU
+            {calls[0]["peer"]}.""")
+
+
 def test_reach(check):
     run = ask_access(check, 0, 1, early=True, SIM_PEERS="off")
     asked = run.journal.calls("cudaDeviceCanAccessPeer")
@@ -207,11 +220,7 @@ def test_reach(check):
         miss(f"""set_access calls cudaDeviceCanAccessPeer first: only the device reports what it can
             reach.
             Happened: cudaDeviceCanAccessPeer was {happened}.""")
-    if not asked.where(device=1, peer=0):
-        miss(f"""cudaDeviceCanAccessPeer takes the GPU that is to have access first, here GPU 1, and
-            then the one whose memory it is: the answer is about one direction.
-            Happened: it was called for GPU {asked[0]["device"]} and the memory of GPU
-            {asked[0]["peer"]}.""")
+    expect_asked(asked, 0, 1)
     check.after(test_gives)
     made = changes(run.journal)
     if made:
@@ -221,7 +230,9 @@ def test_reach(check):
             Happened: {listed(run.journal)} cudaDeviceCanAccessPeer {before}.""")
     run.expect_return()
     for owner, gpu in ((0, 1), (1, 0)):  # SIM_PEERS=lower: GPU 1 reaches GPU 0 alone
-        run = ask_access(check, owner, gpu, SIM_PEERS="lower")
+        run = ask_access(check, owner, gpu, early=True, SIM_PEERS="lower")
+        expect_asked(run.journal.calls("cudaDeviceCanAccessPeer"), owner, gpu)
+        run.expect_return()
         if wrong := run.wrong({set_access(owner, gpu): int(gpu > owner)}):
             miss(f"""if only one of two GPUs can reach the other (SIM_PEERS=lower), set_access asks
                 about the right direction.
