@@ -1137,8 +1137,11 @@ class Check:
 
     def miss_left(self, run):
         left = sum(run.journal.where(did="exit").column("live"))
+        made = run.journal.allocations
+        kept = made.that(lambda x: x not in made.of(run.journal.frees))
+        calls = ", ".join(dict.fromkeys(x["call"] + line_of(x) for x in kept))
         miss(f"""everything that was allocated is freed at the end.
-            Happened: allocations left: {left}.""")
+            Happened: allocations left: {left}{f", made by {calls}" if calls else ""}.""")
 
     def expect_directions(self, journal):
         if wrong := journal.that(lambda x: "given" in x).first:

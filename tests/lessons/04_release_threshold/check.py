@@ -123,7 +123,8 @@ def keeps(run, mib, segment):
             Happened: with {words} the pool kept {kept} MiB.""")
     sizes = phase.where(call="cudaMallocFromPoolAsync").column("bytes")
     if sizes != [mib * MIB, 4 * mib * MIB, mib * MIB]:
-        miss(f"the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.")
+        miss(f"""the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.
+            Happened: it allocated, in MiB: {", ".join(f"{size / MIB:g}" for size in sizes)}.""")
 
 
 def drawn_size(check):
@@ -165,8 +166,8 @@ def test_bytes(check):
     if len(frees) != 6 or not all(x["n"] < n for x, n in zip(found, frees)):
         miss(f"""after each threshold is set, an allocation of that same pool is freed: the
             threshold of one pool has no effect on another.
-            Happened: thresholds were set on pools {[x["pool"] for x in found]}, allocations freed
-            in pools {sorted({x["pool"] for x in journal.ok("cudaFreeAsync")})}.""")
+            Happened: of {len(found)} thresholds so many were set before such a free:
+            {sum(x["n"] < n for x, n in zip(found, frees))}.""")
 
 
 @met_by_starter

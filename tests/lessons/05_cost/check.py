@@ -207,7 +207,7 @@ def test_answers(check):
         got = got[0].split() if len(got) == 1 else []
         if len(got) != MOST:
             miss(f"""serve returns to its caller, and prints nothing.
-                Happened: the check called serve(answers, {number}, {size}).""")
+                Happened: {run.wrong({f"serve(answers, {number}, {size})": "all answers"})}""")
         wanted = [str(i) for i in range(number)] + ["-1"] * (MOST - number)
         wrong = [i for i in range(MOST) if got[i] != wanted[i]]
         if not wrong:

@@ -1,6 +1,15 @@
 """Lesson 07: what one phase needed, from a watermark, and memory in advance."""
 
-from check import MIB, SUCCESS, expect_narrow_wait, line_of, met_by_starter, miss, rounded_up
+from check import (
+    MIB,
+    SUCCESS,
+    expect_narrow_wait,
+    line_of,
+    met_by_starter,
+    miss,
+    rounded_up,
+    times,
+)
 
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
@@ -56,7 +65,7 @@ def expect_need(run, live, before, size, more):
     got = run.answers.get(question, [])
     if len(got) != 1:
         miss(f"""phase_need returns to its caller, and prints nothing.
-            Happened: the check called {question}.""")
+            Happened: {run.wrong({question: f"{size} MiB and more"})}""")
     number = int(got[0].split()[0])
     need = (size + more) * MIB + 1024
     if number != need:
@@ -114,7 +123,7 @@ def test_before(check):
     if again >= 1:
         miss(f"""a watermark is reset by writing 0, as a uint64_t. Any other value is refused, even
             the current figure.
-            Happened: writing UsedMemHigh was refused {again} times in phase_need.""")
+            Happened: writing UsedMemHigh was refused {times(again)} in phase_need.""")
     _, before, size, more, run = ask_need(check)
     expect_need(run, 0, before, size, more)
     expect_measured(run, size, more)

@@ -214,7 +214,7 @@ def host_waits(lines):
     """In words, where the host waited."""
     waits = lines.synchronizations
     waits = [x["call"] + (f" of stream {x['stream']}" if "stream" in x else "") for x in waits]
-    return ", ".join(waits) or "nowhere"
+    return ", ".join(waits) or "no call"
 
 
 def test_answer(check):
@@ -226,7 +226,7 @@ def test_answer(check):
         miss(f"""before a frame returns its answer, the host waits for the stream that makes the
             answer. cudaFree(result) used to wait for it. That wait also kept the next frame's load,
             which writes to the same input, from coming too early.
-            Happened: from one digest to the next the host waited so: {host_waits(lines)}. The
+            Happened: from one digest to the next the host waited in {host_waits(lines)}. The
             simulated device reports "{kinds}".""")
     more = check.draw("more", 1, 100000)
     answer = "run_frame returns the number that the library has written to *answer."
@@ -249,11 +249,11 @@ def test_waits(check):
         if len(waits) != 1:
             miss(f"""the host waits once in a frame, for its answer. Between load and work, use an
                 event, so that the host goes on.
-                Happened: from one digest to the next the host waited so: {host_waits(lines)}.""")
+                Happened: from one digest to the next the host waited in {host_waits(lines)}.""")
         if not lines.certain:
             miss(f"""the host waits for the stream that makes the answer. A free of other memory may
                 wait, but NVIDIA does not promise that.
-                Happened: from one digest to the next the host waited so: {host_waits(lines)}.""")
+                Happened: from one digest to the next the host waited in {host_waits(lines)}.""")
         expect_narrow_wait(
             lines, "the host waits for the stream that makes the answer, and not as cudaFree did."
         )
@@ -348,7 +348,8 @@ def test_numbers(check):
         load, _ = copies(size, lines)
         if not load:
             check.after(test_streams)
-            miss("load copies the staging buffer into the input, as at the start.")
+            miss(f"""load copies the staging buffer into the input, as at the start.
+                Happened: in frame {number} no copy of {size} bytes reads the staging buffer.""")
         uses = lines.ok(*WORK).where(allocation=load["source_allocation"])
         held = values(uses, size)
         if not held or None in held:

@@ -134,7 +134,7 @@ def test_threads(check):
     # What ends the program early is missed by another rule.
     if len(found) != 3 and not cannot_end(run) and not used_after_free(run):
         miss(f"""three pairs of streams, each with a pool of its own.
-            Happened: {len(found)} pools were created.""")
+            Happened: pools that were created: {len(found)}.""")
     for handover, name in zip(found, ("legacy", "per-thread", "created")):
         if not handover.made:
             check.after(test_rounds)  # no buffer of that pool

@@ -10,6 +10,7 @@ from check import (
     MIB,
     SUCCESS,
     expect_narrow_wait,
+    hazard_words,
     met_by_starter,
     miss,
     visible,
@@ -72,7 +73,8 @@ def expect_no_error(run, sentence):
 
 def expect_ordered(run):
     if run.status == 3:
-        miss("every use of the memory comes before its free. Happened: it had a hazard.")
+        found = hazard_words(run.errors)
+        miss(f"every use of the memory comes before its free. Happened: {found}")
 
 
 def test_before_pools(check):
@@ -171,7 +173,7 @@ def test_clean(check):
         if open_ones:
             miss(f"""the descriptor that the export returned is closed (close): it is the program's
                 own, and stays open when the pool is destroyed.
-                Happened: at the end of the program {open_ones} was open.""")
+                Happened: descriptors open at the end of the program: {open_ones}.""")
         if run.answer("stdin open") != "1":
             miss(f"""only the descriptor that an export has returned is closed{where}.
                 Happened: stdin was closed, which is descriptor 0.""")

@@ -193,7 +193,7 @@ def test_sizes(check):
         other = [size for size in sizes if size != mib * MIB]
         if other:
             miss(f"""with {mib} MiB each allocation in a graph is of that size.
-                Happened: a launch allocated {other[:1]} bytes.""")
+                Happened: a launch allocated {other[0]} bytes.""")
         printed = re.findall(r" for graphs +(\d+) MiB ", run.output)
         reports = run.journal.calls(REPORT).column("value")
         reserved = [str(value // MIB) for value in reports]

@@ -27,7 +27,7 @@ static void asked_places(const size_t *alignments, size_t size)
             int placed = arena_want(arena, &asked_pointers[a][i], bytes);
             printf("\nrequest %zu, for %zu bytes, in an arena with an alignment of %zu", i + 1,
                    bytes, alignments[a]);
-            printf(" = %d at %zu, %zu needed by %d\n", placed, arena->request[i].offset,
+            printf(" = %d at %zu, needed %zu, count %d\n", placed, arena->request[i].offset,
                    arena->needed, arena->count);
         }
 }

@@ -50,7 +50,7 @@ def test_places(check):
             offset = rounded_up(needed, alignment)
             needed = offset + wanted
             name = f"request {number + 1}, for {wanted} bytes, in an arena with an alignment of"
-            answers[f"{name} {alignment}"] = f"1 at {offset}, {needed} needed by {number + 1}"
+            answers[f"{name} {alignment}"] = f"1 at {offset}, needed {needed}, count {number + 1}"
         if wrong := run.wrong(answers):
             if any(run.answer(asked).startswith("0 ") for asked in answers):
                 check.after(test_limit)
