@@ -66,6 +66,28 @@ int asked_main(int argc, char **argv);
 typedef int asked_program(int, char **);
 __attribute__((unused)) static asked_program *const asked_lesson = (asked_program *)lesson_main;
 
+static int asked_keeps; /* main destroys nothing: the harness goes on with what main has made */
+
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+
+cudaError_t asked_cudaEventDestroy(cudaEvent_t event)
+{
+    return asked_keeps ? cudaSuccess : cudaEventDestroy(event);
+}
+
+cudaError_t asked_cudaStreamDestroy(cudaStream_t stream)
+{
+    return asked_keeps ? cudaSuccess : cudaStreamDestroy(stream);
+}
+
+static inline void asked_kept_lesson(char **argv)
+{
+    asked_keeps = 1;
+    asked_lesson(1, argv);
+    asked_keeps = 0;
+}
+
 int main(int argc, char **argv)
 {
 #ifdef ASKED_RUN

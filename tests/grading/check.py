@@ -526,6 +526,8 @@ STOPPED = r"(?m)^simulated device: the program was stopped(?: in (.*))? at (.*)\
 TOUCHED = r"(?m)^simulated device: the program died .* touched (\S+) at (.*)\.$"
 FAILED = r"(?m)^(\S.*):(\d+): (.*): (cuda\w+) \("
 HAZARD = r"(?m)^hazard: (.*)\n((?: .*\n?)*)"
+# A call of a report. Where a harness has a call of the file go through it, the line of the file.
+CALLED = r"^  (\w+) +\w.*? at (?:ask\S*, called from )?(\S+:\d+)"
 
 
 def place(text):
@@ -543,8 +545,10 @@ def hazard_words(errors):
     found = re.search(HAZARD, errors)
     if not found:
         return ""
-    calls = re.findall(r"^  (\w+) +\w.* at (\S+:\d+)", found[2], re.M)
+    calls = re.findall(CALLED, found[2], re.M)
     lines = [f"{word} {place(at)}" for word, at in calls if not at.startswith(("ask", "lessons/w"))]
+    launches = dict.fromkeys(re.findall(r", launched at (\S+:\d+)", found[2]))
+    lines += [f"launched {place(at)}" for at in launches if not at.startswith("ask")]
     return found[1].rstrip(".") + (f" ({', '.join(lines)})." if lines else ".")
 
 
@@ -672,6 +676,8 @@ def unset(run):
 class Check:
     """One C file, judged by the rules of one lesson."""
 
+    misses_once = False  # does what is missed after the first miss wait for its repair?
+
     def __init__(self, name, file, folder, place):
         self.name, self.file, self.folder, self.place = name, file, folder, place
         self.manifest, self.room = manifest(name), room(name)
@@ -744,6 +750,8 @@ class Check:
         token = os.urandom(8).hex()
         # The harness has a function asked_NAME, which the file calls in the place of NAME.
         hooks = re.findall(r"^(?:cudaError_t|ssize_t|int) asked_(\w+)\(", own, re.M)
+        if "asked_kept_lesson" in own:
+            hooks += re.findall(r"^cudaError_t asked_(\w+)\(", shared, re.M)
         before = "".join(f"#define {name} asked_{token}_{name}\n" for name in hooks)
         behind = (
             *(f"#undef {name}" for name in names),
@@ -787,9 +795,11 @@ class Check:
         error = next((x for x in said.splitlines() if "error" in x), said)
         called = r"(?:implicit declaration of|undeclared) (function) \W(\w+)"
         used = r"error: ()(?:use of undeclared identifier )?\W(\w+)\W(?: undeclared|$)"
-        if missing := re.search(called, error) or re.search(used, error):
+        field = r"(?:no (member) named) \W(\w+)"
+        found = filter(None, (re.search(each, error) for each in (called, used, field)))
+        if missing := next(found, None):
             name = " ".join(filter(None, missing.groups()))
-            return Lacks(f"Happened: {self.file} has no {name}, which the check calls.")
+            return Lacks(f"Happened: {self.file} has no {name}, which the check uses.")
         words = re.sub(r"^\w+\.h:[\d:]+ error: ", "where the check calls it: ", error)[:300]
         return Miss(f"Happened: {words}")
 

@@ -8,7 +8,6 @@ from check import (
     Check,
     Journal,
     Lacks,
-    Waits,
     expect_no_legacy,
     expect_streams,
     hazard_words,
@@ -27,8 +26,8 @@ class Case(Check):
     incorrect repair that misses it, a mutant in its variants.txt. These programs end without
     destroying what they created."""
 
+    misses_once = True
     frees_all = False  # does the check's own part leave nothing allocated?
-    undone = None  # the wait of the host that gives up what streams are for
 
     def expect_destroyed(self, run):
         pass
@@ -70,7 +69,6 @@ class Case(Check):
         expect_streams(journal.that(lambda x: end and x["n"] <= end["n"]), streams)
         wait = journal.part(begin, end).waits.first if end else None
         asked = journal.part(begin, end).queries if end else []
-        self.undone = wait
         if wait:
             wide = "for every stream of the device, including the streams of others"
             one = "until the work of a stream is done"
@@ -87,33 +85,40 @@ class Case(Check):
                 Happened: the host asks {len(asked)} times ({asked[0]["call"]}), which is a wait,
                 too.""")
 
-    def expect_called(self, *waits):
-        """The check calls the case's functions with other streams, twice, and in another order
-        (ask.h). Calls named in `waits` may wait."""
-        sentence = "its functions take and return what they did at the start."
+    def asked(self, sentence="", **environment):
+        """(run, marks): the check calls the case's functions with other streams, twice, and in
+        another order (ask.h), between two marks, or none if they take other arguments than it
+        knows. (None, []) if the repair lacks one of them, or a field: then main alone is judged."""
+        known = "its functions take and return what they did at the start."
         try:
-            run = self.ask(sentence, hazards=True, **LATE)
+            run = self.ask(sentence or known, hazards=True, special=bool(sentence), **environment)
         except Lacks:
-            return  # a repair may lack the function; then only main is judged
-        marks = run.journal.ok("cudaStreamCreateWithPriority") if run.files else []
+            return None, []
+        return run, run.journal.ok("cudaStreamCreateWithPriority") if run.files else []
+
+    def expect_called(self, *waits, sentence=""):
+        """What the check calls is right, too. Calls named in `waits` may wait. sentence: what is
+        expected of the functions, if there is more to say than that."""
+        run, marks = self.asked(sentence, **LATE)
         if not marks:
-            return  # they take other arguments, which the check does not know
+            return
         called, end = run.journal.after(marks.first), marks[1:].first
         if called.hazards:
-            miss(f"""the functions are right for any streams that use them, and for any order.
+            every = "the functions are right for any streams that use them, and for any order."
+            miss(f"""{sentence or every}
                 Happened: the check called them with streams of its own:
                 {hazard_words(run.errors)}""")
         wait = called.before(end).waits.that(lambda x: x["call"] not in waits).first
-        if wait and self.undone and line_of(wait) == line_of(self.undone):
-            raise Waits("first repair what is missed above")
         if wait:
-            miss(f"""a stream waits in these functions, and the host goes on.
+            goes_on = "a stream waits in these functions, and the host goes on"
+            only = f"the host waits in these functions by {' or '.join(waits)} alone"
+            miss(f"""{only if waits else goes_on}.
                 Happened: called by the check, the host waits in {wait["call"]}{line_of(wait)}.""")
         left = sum(called.where(did="exit").column("live"))
         if left and self.frees_all:
             miss(f"""what the functions allocate is freed in the end, whatever their order.
-                Happened: the check called them for three graphs, destroyed all three, and
-                {left} allocations were left.""")
+                Happened: the check called them for three graphs, and destroyed all three.
+                Allocations left: {left}.""")
 
 
 # ---- rules that cases share: a case whose check.py lacks one has it from here ----

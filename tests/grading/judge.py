@@ -118,6 +118,8 @@ def judged(rule, check):
         miss = check.ended_by(run) or miss
         if check.said.setdefault(re.sub(r"\d+", "", str(miss)), rule) is not rule:
             return waits(rule, "first repair what is missed above: here it is the same")
+        if check.missed and check.misses_once:
+            return waits(rule, "first repair what is missed above")
         check.missed = True
         found.update(result="failed", lines=miss.lines)
         if run:

@@ -5,7 +5,7 @@ int main(int argc, char **argv)
     cudaStream_t streams[6];
     int *data;
     ASKED_FUNCTION(void, barrier, cudaStream_t, const cudaStream_t *, int);
-    asked_lesson(1, argv); /* it makes what barrier uses */
+    asked_kept_lesson(argv); /* it makes what barrier uses */
     if (!asked_barrier)
         return 0;
     asked_streams(streams, 6);

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 {
     cudaStream_t streams[2];
     pthread_t thread;
-    asked_lesson(1, argv);
+    asked_kept_lesson(argv);
     if (!asked_block_take || !asked_block_give_back)
         return 0;
     asked_streams(streams, 2);

@@ -18,8 +18,3 @@ def test_one_memory(check):
 @met_by_starter
 def test_not_undone(check):
     check.expect_not_undone(2, "launch_fill")
-
-
-def test_called(check):
-    check.after()
-    check.expect_called()

@@ -8,11 +8,9 @@ CREATE = MADE["stream"][0]
 
 @met_by_starter
 def test_destroyed(check):
-    journal = check.run().journal
-    asked = check.ask("array_of returns an array.", hazards=True)
     # The check calls array_of three times. One stream for all arrays may stay until the end.
-    if marks := asked.journal.ok(CREATE[-1]) if asked.files else []:
-        journal = asked.journal.between(marks[0], marks[-1])
+    asked, marks = check.asked()
+    journal = asked.journal.between(marks[0], marks[-1]) if marks else check.run().journal
     if shared := journal.ok("launch_fill").where(stream="legacy").first:
         miss(f"""the array is filled in a stream of the function's own, so that its work delays no
             other work.

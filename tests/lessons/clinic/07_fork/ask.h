@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     ASKED_FUNCTION(void, follow, cudaStream_t, cudaStream_t);
     void (*free_it)(int *) = (void (*)(int *))capture_free;
     ASKED_FUNCTION(void, capture_free, int *, cudaStream_t);
-    asked_lesson(1, argv); /* it makes the streams and the event */
+    asked_kept_lesson(argv); /* it makes the streams and the event */
     if (!asked_follow
         || !_Generic(&capture_free, void (*)(int *) : 1, default
                      : asked_capture_free))

@@ -25,6 +25,14 @@ def test_not_undone(case):
     expect_streams(case.run().journal, 2)
 
 
+def test_called(case):
+    case.after(test_ends_well)
+    case.expect_called(
+        sentence="""memory is freed after its last use, in whichever stream that was. The check uses
+        it last in the capturing stream, which has joined the forked stream before."""
+    )
+
+
 def test_output(case):
     case.after(test_ends_well)
     case.prints_what_is_right("filled with")
