@@ -120,6 +120,8 @@ ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
     }
     int is_open = asked_open && fstat(*asked_open, &about) == 0;
     ssize_t sent = sendmsg(socket, message, flags);
+    if (sent >= 0 && asked_open)
+        printf("\nnot sent = %zu\n", sizeof(struct parcel) - (size_t)sent);
     if (sent < 0 && asked_open) {
         int reason = errno;
         printf("\nsendmsg = %d\n\nopen = %d\n", reason, is_open);
