@@ -583,7 +583,10 @@ def only_reads(run):
     places = re.findall(STOPPED, run.errors)
     if not places or any(call for call, _ in places):
         return ""
-    return " A loop that only reads memory is no wait: a call waits, or asks the device."
+    return (
+        " A loop that only reads memory is no wait: a call waits, or asks the device. If it follows"
+        " a list: does the list lead back to itself?"
+    )
 
 
 def flood_words(run):

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from check import MIB, ROOT, line_of, met_by_starter, miss, rounded_up, section, visible
+from check import MIB, ROOT, Waits, line_of, met_by_starter, miss, rounded_up, section, visible
 
 sys.path.insert(0, str(Path(__file__).parent))
 import walks  # noqa: E402
@@ -120,7 +120,8 @@ def test_turns(check):
             Happened: {place_of(figures)} was used in another stream before.
             {waits}.""")
     miss(f"""the event that is waited for was recorded after the part's last use, so after its
-        return: an event has the position at which it was recorded.
+        return, and in the stream of that use: an event has the position at which it was recorded.
+        (Is that stream the part's, also after a hand-over?)
         Happened: {place_of(figures)} was used in another stream before, and the stream does not
         wait for that use.""")
 
@@ -227,6 +228,7 @@ def test_trim(check):
         if mode == "random" and (figures.freed_in_use or figures.bad is not None):
             check.after(test_third, test_newer)  # what these report may be the cause here, too
         if figures.freed_in_use:
+            check.after(test_small, test_training)  # a hazard there names the line of the free
             freed = ask(check, OTHERS, mode).journal.numbered.get(figures.freed_in_use, {})
             miss(f"""before a piece is returned to the pool in one stream, that stream waits for
                 every other stream that used a part of it.
@@ -237,9 +239,10 @@ def test_trim(check):
                 Happened: {place_of(figures)} {NO_WAIT}""")
         expect_nothing_left(figures)
     figures = walk(check, "huge", HUGE)
-    if figures.wrong or figures.left:
+    if figures.wrong or figures.left or figures.taken > 1:
+        lines = f"pieces taken for one such part in turn: {figures.taken}, left: {figures.left}"
         miss(f"""{HUGE}
-            Happened: {figures.wrong or f"pieces left: {figures.left} of {figures.taken}"}.""")
+            Happened: {figures.wrong or lines}.""")
 
 
 @section(3)
@@ -312,16 +315,6 @@ def replay(check, trace, **environment):
     return figures, run
 
 
-def peak_of_powers(trace):
-    """MiB that are live at most when each size is rounded up to a power of two."""
-    now = most = 0
-    for what, _, size, _ in trace_of(trace):
-        rounded = max(GRAIN, 1 << (int(size) - 1).bit_length())
-        now += rounded if what == "a" else -rounded
-        most = max(most, now)
-    return most // MIB
-
-
 def expect_peak(check, figures, trace):
     if figures.peak <= figures.bar:
         return
@@ -334,13 +327,9 @@ def expect_peak(check, figures, trace):
             than 128 MiB then: {at_most(figures)}. The last piece is seldom needed as a whole.
             Happened: the largest piece has {figures.largest} MiB, the largest allocation of the
             trace {rounded_up(largest, MIB) // MIB} MiB; {happened}""")
-    bound = peak_of_powers(trace)
-    if figures.peak >= bound > figures.bar:
-        miss(f"""a part has few bytes more than the trace requests: {at_most(figures)}. Sizes
-            rounded up to powers of two need {bound} MiB, however well they are packed.
-            Happened: {happened}""")
     miss(f"""idle memory is found again: {at_most(figures)}. Join neighbors, take the smallest part
-        that fits, and return idle pieces before a new one is taken.
+        that fits, return idle pieces before a new one is taken, and round sizes up to multiples of
+        512 bytes, not to powers of two.
         Happened: {happened}""")
 
 
@@ -383,6 +372,8 @@ def test_few_calls(check):
     figures, _ = replay(check, "resnet50-train")
     expect_few_pieces(figures)
     if figures.records > figures.pairs // 10:
+        if walk(check, "third").bad is not None:
+            raise Waits("first repair the order below: that may move the record, too")
         miss(f"""one stream needs no events. An event at each return costs more time than the rest
             of the cache: record one when memory changes its stream.
             Happened: {figures.records} events were recorded for {ROUNDS * figures.pairs}
@@ -430,7 +421,8 @@ def expect_each_wait_once(check):
     if len(waits) > 1:
         miss(f"""a stream does not wait again for what it has waited for: one wait covers all that
             the other stream had returned by then. Number the returns of each stream, keep for each
-            pair of streams the last number that was waited for, and wait only for a later one.
+            pair of streams the last number that was waited for (not the part's, but that of the
+            other stream's last return), and wait only for a later one.
             Happened: streams[{one}] had returned 6 parts, and streams[{other}] took 6 and waited
             for it {len(waits)} times. Each further wait is a record and a wait of the driver for
             nothing, and holds the stream until everything is done that was put into the other

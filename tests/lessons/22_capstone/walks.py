@@ -57,6 +57,13 @@ class Walk:
         # hands on what it never used.
         self.in_turn(size, [b, b, b, b, c])
         self.trim()
+        # A trim while the second part of a piece is in use, and the first is not.
+        self.take(size, c)
+        self.take(size, c)
+        self.give(0)
+        self.trim()
+        self.give(0)
+        self.trim()
 
     def third(self, a, b, c, fresh, size):
         """And then to a stream that had none."""
@@ -109,9 +116,9 @@ class Walk:
 
     def again(self, a, b, size):
         """A stream returned six parts, and another takes as many, a little smaller: one wait covers
-        them all."""
-        for _ in range(12):
-            self.take(size, a)
+        them all. The smallest, which fits best, was returned first."""
+        for i in range(12):
+            self.take(size + i * GRAIN, a)
         for i in range(6):  # the part beside each stays in use
             self.give_id(2 * i)
         for _ in range(6):
@@ -297,6 +304,10 @@ class Reader:
             return
         one, taken, first, call, size, behind = self.expected[self.uses]
         self.uses += 1
+        if not line.get("allocation"):
+            figures.refuse(
+                f"the part of {figures.shown(one)} is used after its piece was returned to the pool"
+            )
         if taken and first:
             figures.placed(one, line, self.pieces)
         wanted = {"call": call, "value": one + 1, "stream": self.streams[walk.stream[one]]}
