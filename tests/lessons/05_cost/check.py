@@ -180,6 +180,7 @@ def test_device(check):
         miss(f"""{REQUEST} Its memory is freed after that.
             Happened: the program ended in request {missing[0]}: {failed}.""")
     if missing:
+        asked(check)  # what ended the program there is the cause here, too
         fills = calls.where(call="launch_fill", bytes=4 * MIB)
         filled = {i for i in fills.column("value") if i in range(16)}
         copied = sum(is_answered(calls, i, 4 * MIB) for i in missing)

@@ -188,6 +188,12 @@ def test_server_waits(check):
         check.after(test_cases)
     if len(server) != 2 or not pending.pending:
         happened = "the gate was open: the starter launches the hold in try_case."
+        elsewhere = journal.allocations.that(lambda x: x["pool"] not in journal.pools).first
+        if elsewhere and not server:
+            miss(f"""server_pool creates a pool of its own and decides its reuse policies
+                (pool_for): the default pool is everybody's.
+                Happened: {elsewhere["call"]}{line_of(elsewhere)} took the server's memory from a
+                pool that the program did not create.""")
         if len(server) < 2:
             why = after_batch(check).rstrip(".") or "without an error"
             happened = f"""the server got {len(server)} of 2 allocations, and then the program
