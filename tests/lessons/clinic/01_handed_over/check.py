@@ -9,6 +9,10 @@ def test_dropped(check):
     taken = journal.allocations
     frees = journal.calls("cudaFreeAsync", "cudaFree")
     dropped = taken and frees.where(allocation=taken.first["allocation"]).before(taken.last)
+    if taken and taken.first["stream"] != taken.last["stream"]:
+        miss(f"""both tables are packed in the packing stage's own stream.
+            Happened: {taken.last["call"]} allocates the second in stream
+            {taken.last["stream"]}, and the first was in stream {taken.first["stream"]}.""")
     if not dropped:
         miss("""the stage drops the first packed table when it has queued the copy, and then the
             packing stage allocates the second.

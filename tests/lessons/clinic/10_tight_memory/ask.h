@@ -1,5 +1,5 @@
-/* When case 10's program destroys its pool: whether an error waits for the next cudaGetLastError, and
- * what `allocate` returns for more than the pool may hold. */
+/* Looks, when case 10's program destroys its pool, whether an error waits for the next
+ * cudaGetLastError, and what `allocate` returns for more than the pool may hold. */
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 static int asked_looks; /* the check has called */
