@@ -55,10 +55,8 @@ build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HE
 $(LITMUS)/random: LITMUS_LEVEL := -O2
 $(LITMUS)/random: simulator/base/hazards.def
 
-# Test programs include headers of their own folder and of simulator/tests/unit.
 TEST_SOURCES := $(wildcard simulator/tests/unit/*.c) simulator/tests/litmus/random.c
-TEST_HEADERS := $(wildcard simulator/tests/unit/*.h simulator/tests/litmus/*.h)
-TEST_HEADERS += simulator/tests/facts/messages.h simulator/tests/cases.h
+TEST_HEADERS := $(wildcard simulator/tests/*.h simulator/tests/*/*.h)
 $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
 # A test of internal functions is linked with the simulated device's object files.

@@ -66,7 +66,7 @@ static int export_side(void)
     cudaStreamSynchronize(s);
     ASK(cudaMemPoolExportPointer(&x, a));
     send_bytes(&x, sizeof x);
-    wait_for_go();
+    await_turn();
     ASK(cudaFreeAsync(a, s));
     ASK(cudaStreamSynchronize(s));
     figures(p, "exporter frees while the importer still maps 64 MiB");
@@ -79,7 +79,7 @@ static int export_side(void)
     ASK(cudaMemPoolTrimTo(p, 0));
     figures(p, "importer freed too, trimTo(0)");
     ASK(cudaMemPoolDestroy(p));
-    go();
+    pass_turn();
     printf("child %d\n", child_status());
     return 0;
 }

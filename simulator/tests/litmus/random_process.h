@@ -372,11 +372,11 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     case CLOSE_EVENT: return cudaEventDestroy(*e);
     case SEND:
         channel = sockets[me][op->other];
-        go();
+        pass_turn();
         return cudaSuccess;
     case RECEIVE:
         channel = sockets[me][op->other];
-        wait_for_go();
+        await_turn();
         return cudaSuccess;
     case RENEW_EVENT: OK(cudaEventDestroy(*e)); return create_event(op);
     case RECORD: return cudaEventRecord(*e, s);

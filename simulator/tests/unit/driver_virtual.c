@@ -1,43 +1,27 @@
 /* Virtual memory of the driver API: driver_virtual CASE. */
-#include <cuda.h>
-
+#include "../facts/virtual.h"
 #include "expect.h"
-#include "kernels.h"
 
-#define STEP ((size_t)2 << 20)
+static memory both; /* two steps */
 
-static CUdeviceptr at;                      /* four steps of addresses */
-static CUmemGenericAllocationHandle memory; /* two steps */
-static cudaStream_t s;
-
-static CUmemAllocationProp on_device(int device)
+static void set_up(void)
 {
-    CUmemAllocationProp p;
-    memset(&p, 0, sizeof p);
-    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    p.location.id = device;
-    return p;
-}
-
-static void make(void)
-{
-    CUmemAllocationProp p = on_device(0);
-    p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     OK(cudaStreamCreate(&s));
-    DO(cuMemAddressReserve(&at, 4 * STEP, 0, 0, 0));
-    DO(cuMemCreate(&memory, 2 * STEP, &p, 0));
+    at = reserve(4 * STEP);
+    both = make(2 * STEP, shared());
 }
 
-static void map(CUdeviceptr place, int with_access)
+/* Maps the two steps, open for the device. */
+static void map_open(CUdeviceptr place)
 {
-    CUmemAccessDesc d;
-    memset(&d, 0, sizeof d);
-    d.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    d.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    DO(cuMemMap(place, 2 * STEP, 0, memory, 0));
-    if (with_access)
-        DO(cuMemSetAccess(place, 2 * STEP, &d, 1));
+    map(place, both, 2 * STEP);
+    open_for_device(place, 2 * STEP);
+}
+
+static void set_up_mapped(void)
+{
+    set_up();
+    map_open(at);
 }
 
 static void fill(CUdeviceptr place, int value)
@@ -49,33 +33,27 @@ static void fill(CUdeviceptr place, int value)
 CASE(used)
 {
     int value = 0;
-    make();
-    map(at, 1);
-    map(at + 2 * STEP, 1);
+    set_up_mapped();
+    map_open(at + 2 * STEP);
     fill(at, 5);
     OK(cudaStreamSynchronize(s));
     DO(cuMemcpyDtoH(&value, at + 2 * STEP, 4));
     DO(cuMemUnmap(at, 4 * STEP));
-    map(at, 1);
+    map_open(at);
     fill(at, value + 2);
     OK(cudaStreamSynchronize(s));
     DO(cuMemcpyDtoH(&value, at, 4));
     printf("%d\n", value);
     DO(cuMemUnmap(at, 2 * STEP));
-    DO(cuMemRelease(memory));
+    DO(cuMemRelease(both));
     DO(cuMemAddressFree(at, 4 * STEP));
 }
 
-CASE(not_unmapped)
-{
-    make();
-    map(at, 1);
-}
+CASE(not_unmapped) { set_up_mapped(); }
 
 CASE(after_unmapping)
 {
-    make();
-    map(at, 1);
+    set_up_mapped();
     DO(cuMemUnmap(at, 2 * STEP));
     fill(at, 5);
     printf("%d\n", (int)cudaStreamSynchronize(s));
@@ -83,8 +61,7 @@ CASE(after_unmapping)
 
 CASE(unmapped_in_use)
 {
-    make();
-    map(at, 1);
+    set_up_mapped();
     fill(at, 5);
     DO(cuMemUnmap(at, 2 * STEP));
     printf("%d\n", (int)cudaStreamSynchronize(s));
@@ -93,8 +70,7 @@ CASE(unmapped_in_use)
 /* The memory is unmapped and its addresses are given back while a memset may still write there. */
 CASE(given_back_in_use)
 {
-    make();
-    map(at, 1);
+    set_up_mapped();
     DO(cuMemsetD8Async(at, 5, 2 * STEP, s));
     DO(cuMemUnmap(at, 2 * STEP));
     DO(cuMemAddressFree(at, 4 * STEP));
@@ -103,8 +79,8 @@ CASE(given_back_in_use)
 
 CASE(without_access)
 {
-    make();
-    map(at, 0);
+    set_up();
+    map(at, both, 2 * STEP);
     fill(at, 5);
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
@@ -112,9 +88,7 @@ CASE(without_access)
 /* A race at mapped memory. */
 CASE(unordered)
 {
-    cudaStream_t t;
-    make();
-    map(at, 1);
+    set_up_mapped();
     OK(cudaStreamCreate(&t));
     fill(at, 5);
     OK(launch_add((int *)at, 1, STEP / 4, t));
@@ -124,16 +98,13 @@ CASE(unordered)
 /* Memory of two devices side by side, as one array. */
 CASE(two_devices)
 {
-    CUmemGenericAllocationHandle other;
-    CUmemAllocationProp p = on_device(1);
-    CUmemAccessDesc d[2] = {{p.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-                            {p.location, CU_MEM_ACCESS_FLAGS_PROT_READ}};
+    CUmemAccessDesc d[2] = {access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+                            access_of(DEVICE, 1, CU_MEM_ACCESS_FLAGS_PROT_READ)};
     int two[2], device[2] = {-1, -1};
-    make();
-    DO(cuMemCreate(&other, 2 * STEP, &p, 0));
-    map(at, 1);
-    DO(cuMemMap(at + 2 * STEP, 2 * STEP, 0, other, 0));
-    d[0].location.id = 0;
+    set_up();
+    memory other = make(2 * STEP, props_of(PINNED, DEVICE, 1));
+    map_open(at);
+    map(at + 2 * STEP, other, 2 * STEP);
     DO(cuMemSetAccess(at, 4 * STEP, d, 2));
     DO(cuMemsetD8(at, 1, 4 * STEP));
     OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
@@ -148,7 +119,7 @@ CASE(two_devices)
     printf("%d\n", (int)cuMemcpyHtoD(at + 2 * STEP - 4, two, sizeof two));
     OK(cudaSetDevice(0));
     DO(cuMemUnmap(at, 4 * STEP));
-    DO(cuMemRelease(memory));
+    DO(cuMemRelease(both));
     DO(cuMemRelease(other));
     DO(cuMemAddressFree(at, 4 * STEP));
 }
@@ -156,9 +127,8 @@ CASE(two_devices)
 /* A race at the second of two mappings, which a memset of both touches. */
 CASE(unordered_beyond)
 {
-    make();
-    map(at, 1);
-    map(at + 2 * STEP, 1);
+    set_up_mapped();
+    map_open(at + 2 * STEP);
     OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
     OK(cudaMemsetAsync((void *)at, 0, 4 * STEP, cudaStreamPerThread));
     OK(cudaDeviceSynchronize());
@@ -169,16 +139,14 @@ CASE(unordered_beyond)
 static void use_both(int ordered, int imported)
 {
     const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    cudaStream_t t;
     cudaEvent_t filled;
     int file;
-    make();
-    map(at, 1);
+    set_up_mapped();
     if (imported) {
-        DO(cuMemExportToShareableHandle(&file, memory, type, 0));
-        DO(cuMemImportFromShareableHandle(&memory, (void *)(uintptr_t)file, type));
+        DO(cuMemExportToShareableHandle(&file, both, type, 0));
+        DO(cuMemImportFromShareableHandle(&both, (void *)(uintptr_t)file, type));
     }
-    map(at + 2 * STEP, 1);
+    map_open(at + 2 * STEP);
     OK(cudaStreamCreate(&t));
     OK(cudaEventCreate(&filled));
     OK(cudaMemsetAsync((void *)at, 0, 4 * STEP, s));
@@ -201,10 +169,10 @@ CASE(two_handles_unordered) { use_both(0, 1); }
 
 CASE(refused)
 {
-    CUmemAllocationProp p = on_device(0);
-    make();
+    CUmemAllocationProp p = on_device();
+    set_up();
     p.location.type = CU_MEM_LOCATION_TYPE_HOST;
-    printf("%d\n", (int)cuMemCreate(&memory, STEP, &p, 0));
+    printf("%d\n", (int)cuMemCreate(&both, STEP, &p, 0));
     printf("%d\n", (int)cuMemAddressReserve(&at, STEP, (size_t)1 << 30, 0, 0));
 }
 

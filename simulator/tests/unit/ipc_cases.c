@@ -36,18 +36,16 @@ CASE(entries)
     if (importer) {
         all[0] = receive_block(&pool);
         receive_bytes(&data, sizeof data);
-        go();
-        wait_for_go();
+        take_turns();
         free_block(all[0]);
-        go();
-        wait_for_go();
+        take_turns();
         /* Another allocation has its entry. */
         IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&all[1], pool, &data));
         receive_bytes(&data, sizeof data);
         OK(cudaMemPoolImportPointer(&all[1], pool, &data));
         OK(cudaMemsetAsync(all[1], 2, BYTES, s));
         free_block(all[1]);
-        go();
+        pass_turn();
         return;
     }
     pool = pool_to_share();
@@ -59,18 +57,17 @@ CASE(entries)
     send_bytes(&data, sizeof data);
     for (int i = 1; i < KEPT; i++)
         OK(cudaMemPoolExportPointer(&data, all[i]));
-    wait_for_go();
+    await_turn();
     IS(cudaErrorMemoryAllocation, cudaMemPoolExportPointer(&data, all[KEPT]));
     OK(cudaStreamCreate(&other));
     OK(cudaMemsetAsync(all[0], 1, BYTES, other));
     OK(cudaFreeAsync(all[0], other));
     IS(cudaErrorMemoryAllocation, cudaMemPoolExportPointer(&data, all[KEPT]));
-    go();
-    wait_for_go();
+    take_turns();
     OK(cudaMemPoolExportPointer(&data, all[KEPT]));
-    go();
+    pass_turn();
     send_bytes(&data, sizeof data);
-    wait_for_go();
+    await_turn();
     for (int i = 1; i <= KEPT; i++)
         OK(cudaFreeAsync(all[i], s));
     OK(cudaStreamSynchronize(s));
@@ -95,7 +92,7 @@ static void accesses(int importer, int late)
         if (late)
             OK(cudaMemsetAsync(imported, 2, 1, s));
         free_block(imported);
-        go();
+        pass_turn();
         return;
     }
     struct cudaMemPoolPtrExportData data;
@@ -105,8 +102,7 @@ static void accesses(int importer, int late)
     OK(cudaMallocFromPoolAsync(&third, MiB, pool, s));
     allocate(pool);
     int descriptor;
-    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
-                                          0));
+    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, POSIX, 0));
     close(descriptor);
     OK(cudaMemPoolExportPointer(&data, other));
     OK(cudaMemPoolExportPointer(&data, third));
@@ -123,7 +119,7 @@ static void accesses(int importer, int late)
         OK(cudaStreamSynchronize(s));
     }
     send_block(pool, block);
-    wait_for_go();
+    await_turn();
     OK(cudaFreeAsync(block, s));
     OK(cudaFreeAsync(other, s));
     free_block(third);
@@ -143,22 +139,21 @@ CASE(taken_place)
     void *second;
     if (importer) {
         block = receive_block(&pool);
-        go();
+        pass_turn();
         receive_bytes(&data, sizeof data);
         OK(cudaMemPoolImportPointer(&second, pool, &data));
         if (second != block)
             _exit(6);
         OK(cudaMemsetAsync(second, 1, MiB / 2, s));
         free_block(second);
-        go();
-        wait_for_go();
+        take_turns();
         return;
     }
     pool = pool_to_share();
     allocate(pool);
     OK(cudaStreamSynchronize(s));
     send_block(pool, block);
-    wait_for_go();
+    await_turn();
     OK(cudaFreeAsync(block, s));
     OK(cudaMallocFromPoolAsync(&second, MiB / 2, pool, s));
     if (second != block)
@@ -166,13 +161,13 @@ CASE(taken_place)
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolExportPointer(&data, second));
     send_bytes(&data, sizeof data);
-    wait_for_go();
+    await_turn();
     /* The first one is no longer imported anywhere, so there is room for all but one. */
     for (int i = 0; i < KEPT - 1; i++) {
         OK(cudaMallocFromPoolAsync(&all[i], BYTES, pool, s));
         OK(cudaMemPoolExportPointer(&data, all[i]));
     }
-    go();
+    pass_turn();
     for (int i = 0; i < KEPT - 1; i++)
         OK(cudaFreeAsync(all[i], s));
     free_block(second);
@@ -196,7 +191,7 @@ static void exporter_dies(int importer, int synchronize)
         OK(cudaEventRecord(ready, s));
         send_block(pool, allocate(pool));
         send_event(ready);
-        wait_for_go();
+        await_turn();
         kill(getpid(), SIGKILL);
     }
     block = receive_block(&pool);
@@ -206,7 +201,7 @@ static void exporter_dies(int importer, int synchronize)
         OK(cudaStreamWaitEvent(s, ready, 0));
     if (!synchronize)
         IS(cudaErrorNotReady, cudaStreamQuery(s));
-    go();
+    pass_turn();
     IS(cudaErrorExternalDevice,
        synchronize ? cudaEventSynchronize(ready) : cudaStreamSynchronize(s));
     IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
@@ -223,11 +218,11 @@ CASE(exporter_fails)
 {
     if (importer) {
         cudaEvent_t ready = receive_event();
-        wait_for_go();
+        await_turn();
         OK(cudaStreamWaitEvent(s, ready, 0));
         IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
         puts("the wait ended");
-        go();
+        pass_turn();
         _exit(wrong);
     }
     cudaMemPool_t pool = pool_to_share();
@@ -240,8 +235,7 @@ CASE(exporter_fails)
     /* The fill's address has no memory. */
     OK(cudaFree(block));
     IS(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
+    take_turns();
     exit(wrong | child_status());
 }
 
@@ -254,7 +248,7 @@ static void *goes_on(void *unused)
 {
     (void)unused;
     pthread_join(first_thread, NULL);
-    go();
+    pass_turn();
     /* The importer checks several times whether this process is alive. */
     usleep(50000);
     *held = 1;
@@ -267,8 +261,7 @@ CASE(exporter_goes_on)
 {
     if (importer) {
         cudaEvent_t ready = receive_event();
-        go();
-        wait_for_go();
+        take_turns();
         OK(cudaStreamWaitEvent(s, ready, 0));
         OK(cudaStreamSynchronize(s));
         return;
@@ -280,7 +273,7 @@ CASE(exporter_goes_on)
     OK(launch_hold(held, s));
     OK(cudaEventRecord(ready, s));
     send_event(ready);
-    wait_for_go();
+    await_turn();
     first_thread = pthread_self();
     if (pthread_create(&other, NULL, goes_on, NULL))
         _exit(5);
@@ -299,10 +292,10 @@ static void expect_last(int value)
 
 /* A host function before the exporter's free waits for the importer's message, and the free is
  * queued at once. */
-static void await_go(void *unused)
+static void await_other(void *unused)
 {
     (void)unused;
-    wait_for_go();
+    await_turn();
 }
 
 CASE(free_behind_host_function)
@@ -311,7 +304,7 @@ CASE(free_behind_host_function)
     if (importer) {
         block = receive_block(&pool);
         OK(cudaStreamWaitEvent(s, receive_event(), 0));
-        wait_for_go(); /* the free is queued */
+        await_turn(); /* the free is queued */
         expect_last(7);
         free_block(block);
         take_turns();
@@ -322,12 +315,12 @@ CASE(free_behind_host_function)
     cudaEvent_t ready = shared_event();
     OK(cudaEventRecord(ready, s));
     send_event(ready);
-    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(cudaLaunchHostFunc(s, await_other, NULL));
     OK(cudaFreeAsync(block, s));
-    go();
+    pass_turn();
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool));
-    go();
+    pass_turn();
 }
 
 /* One event in each direction, recorded again in each round; each side adds 1. No one waits before
@@ -357,14 +350,14 @@ CASE(rounds)
     }
     for (int i = 0; i < ROUNDS; i++) {
         if (importer)
-            wait_for_go();
+            await_turn();
         if (importer || i)
             OK(cudaStreamWaitEvent(s, other, 0));
         OK(launch_add(block, 1, count, s));
         OK(cudaEventRecord(mine, s));
-        go();
+        pass_turn();
         if (!importer)
-            wait_for_go();
+            await_turn();
     }
     if (importer) {
         free_block(block);
@@ -372,9 +365,9 @@ CASE(rounds)
     } else {
         OK(cudaStreamWaitEvent(s, other, 0));
         expect_last(7 + 2 * ROUNDS);
-        wait_for_go();
+        await_turn();
         free_block(block);
-        go();
+        pass_turn();
     }
     OK(cudaMemPoolDestroy(pool));
 }
@@ -392,7 +385,7 @@ static void record_in_newest(int importer, int in_newest)
         OK(cudaStreamWaitEvent(s, receive_event(), 0));
         OK(cudaMemcpyAsync(&last, block, sizeof last, cudaMemcpyDeviceToHost, s));
         free_block(block);
-        go();
+        pass_turn();
         return;
     }
     OK(cudaMalloc((void **)&other, STREAMS * sizeof *other));
@@ -407,7 +400,7 @@ static void record_in_newest(int importer, int in_newest)
     cudaEvent_t ready = shared_event();
     OK(cudaEventRecord(ready, many[STREAMS - 2 + in_newest]));
     send_event(ready);
-    wait_for_go();
+    await_turn();
     OK(cudaDeviceSynchronize());
     free_block(block);
     OK(cudaFree(other));
@@ -417,16 +410,6 @@ CASE(many_streams) { record_in_newest(importer, 1); }
 CASE(many_streams_unordered) { record_in_newest(importer, 0); }
 
 /* ---- host memory ---- */
-
-static cudaMemPool_t shared_host_pool(void)
-{
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                     .location = {.type = cudaMemLocationTypeHostNuma, .id = 0}};
-    cudaMemPool_t pool;
-    OK(cudaMemPoolCreate(&pool, &props));
-    return pool;
-}
 
 /* Each host reads what the other has written. */
 CASE(host_pool)
@@ -438,34 +421,22 @@ CASE(host_pool)
             _exit(6);
         block[count - 1] = 8;
     } else {
-        pool = shared_host_pool();
+        pool = pool_in(cudaMemLocationTypeHostNuma, POSIX);
         OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
         OK(cudaStreamSynchronize(s));
         block[0] = 7;
         send_block(pool, block);
-        wait_for_go();
+        await_turn();
         if (block[count - 1] != 8)
             _exit(7);
     }
     free_block(block);
     OK(cudaMemPoolDestroy(pool));
     if (importer)
-        go();
+        pass_turn();
 }
 
 /* ---- what one-gpu.c, ipc.c and probe-ipc.c of simulator/tests/facts did not ask a GPU ---- */
-
-#define POSIX cudaMemHandleTypePosixFileDescriptor
-
-static cudaMemPool_t pool_new(enum cudaMemAllocationHandleType types)
-{
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = types,
-                                     .location.type = cudaMemLocationTypeDevice};
-    cudaMemPool_t p = NULL;
-    OK(cudaMemPoolCreate(&p, &props));
-    return p;
-}
 
 /* Files that have the name of a shared pool's file, and not its contents. */
 static void foreign_files(void)
@@ -536,7 +507,7 @@ CASE(rules)
      * clock. */
     OK(cudaMemsetAsync(plain, 0, 64, s));
     OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool_new(POSIX)));
+    OK(cudaMemPoolDestroy(pool_in(cudaMemLocationTypeDevice, POSIX)));
     int before = open_descriptors();
     ask_rules();
     printf("%d more\n", open_descriptors() - before);
@@ -551,7 +522,8 @@ CASE(pool_limited)
     struct rlimit limit = {80 * MiB, 80 * MiB};
     setrlimit(RLIMIT_FSIZE, &limit);
     void *a, *b, *c;
-    cudaMemPool_t p = pool_new(POSIX), plain = pool_new(cudaMemHandleTypeNone);
+    cudaMemPool_t p = pool_in(cudaMemLocationTypeDevice, POSIX),
+                  plain = pool_in(cudaMemLocationTypeDevice, cudaMemHandleTypeNone);
     OK(cudaMallocFromPoolAsync(&a, 64 * MiB, p, s));
     IS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&b, MiB, p, s));
     /* Without a file there is no limit. */
@@ -620,12 +592,12 @@ static void close_memory(void)
 {
     OK(cudaStreamSynchronize(s));
     OK(cudaIpcCloseMemHandle(data));
-    go();
+    pass_turn();
 }
 
 static void free_memory(void)
 {
-    wait_for_go();
+    await_turn();
     OK(cudaFree(data));
 }
 
@@ -645,7 +617,7 @@ static void write_in_turn(int importer, int waits)
         OK(launch_add(data, 0x01010101, count, s));
         OK(cudaEventRecord(done, s));
         send_event(done);
-        wait_for_go();
+        await_turn();
         close_memory();
     } else {
         OK(cudaMalloc((void **)&data, MiB));
@@ -658,7 +630,7 @@ static void write_in_turn(int importer, int waits)
         OK(cudaStreamWaitEvent(s, done, 0));
         if (waits)
             expect_bytes(data, 8, MiB);
-        go();
+        pass_turn();
         free_memory();
     }
 }
@@ -699,29 +671,29 @@ static void found_late(int importer, char how)
         data = open_memory();
         if (how == 'b')
             OK(launch_fill(data, 8, 1, s));
-        go();
+        pass_turn();
         ready = receive_event();
         if (how != 'n')
             OK(cudaStreamWaitEvent(s, ready, 0));
         OK(cudaMemcpyAsync((int *)gate, data, sizeof *gate, cudaMemcpyDeviceToHost, s));
-        go();
-        wait_for_go(); /* the kernel has run */
+        pass_turn();
+        await_turn(); /* the kernel has run */
         OK(cudaStreamSynchronize(s));
         if (how == 'w' && *gate != 0x07070709)
             _exit(6);
         close_memory();
     } else {
         share_memory();
-        wait_for_go();
+        await_turn();
         ready = shared_event();
         OK(launch_hold(gate, s));
         launch_one(data, 2);
         OK(cudaEventRecord(ready, s));
         send_event(ready);
-        wait_for_go();
+        await_turn();
         *gate = 1;
         OK(cudaStreamSynchronize(s));
-        go();
+        pass_turn();
         free_memory();
     }
     OK(cudaFreeHost((void *)gate));
@@ -740,19 +712,18 @@ CASE(late_acquired)
         data = open_memory();
         OK(launch_fill(data, 8, 1, s));
         OK(cudaStreamSynchronize(s));
-        go();
-        wait_for_go(); /* the kernel is queued */
+        pass_turn();
+        await_turn(); /* the kernel is queued */
         OK(launch_fill(data, 9, 1, s));
         OK(cudaStreamSynchronize(s));
         close_memory();
-        go();
+        pass_turn();
         return;
     }
     share_memory();
-    wait_for_go();
+    await_turn();
     launch_one(data, 2);
-    go();
-    wait_for_go();
+    take_turns();
     OK(cudaMemsetAsync(data + 1, 7, 4, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(data));
@@ -770,8 +741,7 @@ static void free_held(int importer, int is_in_use)
         data = open_memory();
         if (is_in_use)
             OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
-        go();
-        wait_for_go();
+        take_turns();
         if (!is_in_use)
             OK(cudaMemsetAsync(data, 1, MiB, s));
         close_memory();
@@ -780,8 +750,7 @@ static void free_held(int importer, int is_in_use)
     }
     share_memory();
     free_memory();
-    go();
-    wait_for_go();
+    take_turns();
 }
 
 CASE(free_first) { free_held(importer, 0); }
@@ -802,9 +771,9 @@ CASE(open_freed)
         OK(cudaIpcCloseMemHandle(data));
         OK(OPEN(&data, first));
         close_memory();
-        wait_for_go();
+        await_turn();
         IS(cudaErrorInvalidValue, OPEN(&data, first));
-        go();
+        pass_turn();
         return;
     }
     OK(cudaMalloc(&neighbor, MiB));
@@ -816,14 +785,13 @@ CASE(open_freed)
     OK(cudaMemset(second, 9, MiB / 2));
     OK(cudaDeviceSynchronize());
     send_memory(second);
-    wait_for_go();
+    await_turn();
     OK(cudaFree(second));
     OK(cudaFree(neighbor));
     OK(cudaMalloc(&second, 2 * MiB));
     if (second != neighbor)
         _exit(7);
-    go();
-    wait_for_go();
+    take_turns();
     OK(cudaFree(second));
 }
 
@@ -843,11 +811,11 @@ CASE(close_in_use)
         data = open_memory();
         OK(cudaMemsetAsync(data, 8, MiB, s));
         OK(cudaIpcCloseMemHandle(data));
-        go();
+        pass_turn();
         return;
     }
     share_memory();
-    wait_for_go();
+    await_turn();
     expect_bytes(data, 8, MiB);
     OK(cudaFree(data));
 }
@@ -876,12 +844,12 @@ CASE(exporter_ended)
         OK(cudaDeviceSynchronize());
         send_memory(data);
         send_memory(memory);
-        wait_for_go();
+        await_turn();
         _exit(0);
     }
     cudaIpcMemHandle_t first = receive_handle(), second = receive_handle();
     OK(OPEN(&data, first));
-    go();
+    pass_turn();
     if (child_status())
         _exit(7);
     expect_bytes(data, 7, MiB);
@@ -910,11 +878,10 @@ CASE(contents)
                 expect_bytes(memory[i], 1 + i, sizes[i]);
                 OK(cudaMemset(memory[i], 11 + i, sizes[i]));
                 OK(cudaDeviceSynchronize());
-                go();
-                wait_for_go();
+                take_turns();
                 expect_bytes(memory[i], 21 + i, sizes[i]);
                 OK(cudaIpcCloseMemHandle(memory[i]));
-                go();
+                pass_turn();
                 continue;
             }
             OK(cudaMalloc((void **)&memory[i], sizes[i]));
@@ -923,13 +890,12 @@ CASE(contents)
             OK(cudaMemset(beside[i], 21 + i, sizes[i]));
             OK(cudaDeviceSynchronize());
             send_memory(memory[i]);
-            wait_for_go();
+            await_turn();
             expect_bytes(memory[i], 11 + i, sizes[i]);
             expect_bytes(beside[i], 21 + i, sizes[i]);
             OK(cudaMemcpy(memory[i], beside[i], sizes[i], cudaMemcpyDeviceToDevice));
             OK(cudaDeviceSynchronize());
-            go();
-            wait_for_go();
+            take_turns();
         }
         /* The second round uses the same memory again. */
         for (int i = 0; i < SIZES && !importer; i++) {
@@ -990,7 +956,7 @@ CASE(many_opens)
         for (int i = 0; i < 65535; i++)
             OK(cudaIpcCloseMemHandle(data));
         IS(cudaErrorInvalidValue, cudaIpcCloseMemHandle(data));
-        go();
+        pass_turn();
         return;
     }
     share_memory();

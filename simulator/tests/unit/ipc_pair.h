@@ -11,16 +11,11 @@
 #include "expect.h"
 #include "kernels.h"
 
+#define POSIX cudaMemHandleTypePosixFileDescriptor
+
 static int child;    /* the exporter's: the importer's pid */
 static int importer; /* true in the importer, which is the child */
 static cudaStream_t s;
-
-static inline void go(void) { send_bytes("g", 1); }
-static inline void wait_for_go(void)
-{
-    char c;
-    receive_bytes(&c, 1);
-}
 
 /* True in the importer, which is the child. */
 static inline int split(void)
@@ -52,14 +47,20 @@ static inline void free_block(void *memory)
     OK(cudaStreamSynchronize(s));
 }
 
-static inline cudaMemPool_t pool_to_share(void)
+static inline cudaMemPool_t pool_in(enum cudaMemLocationType location,
+                                    enum cudaMemAllocationHandleType types)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
-    uint64_t all = UINT64_MAX;
+    struct cudaMemPoolProps props = {
+        .allocType = cudaMemAllocationTypePinned, .handleTypes = types, .location.type = location};
     cudaMemPool_t pool;
     OK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static inline cudaMemPool_t pool_to_share(void)
+{
+    uint64_t all = UINT64_MAX;
+    cudaMemPool_t pool = pool_in(cudaMemLocationTypeDevice, POSIX);
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
     return pool;
 }
@@ -92,8 +93,7 @@ static inline void send_block(cudaMemPool_t pool, void *block)
 {
     struct cudaMemPoolPtrExportData data;
     int descriptor;
-    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
-                                          0));
+    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, POSIX, 0));
     OK(cudaMemPoolExportPointer(&data, block));
     send_descriptor(descriptor);
     close(descriptor);
@@ -105,8 +105,7 @@ static inline void *receive_block(cudaMemPool_t *pool)
     struct cudaMemPoolPtrExportData data;
     void *block;
     int descriptor = receive_descriptor();
-    OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor,
-                                            cudaMemHandleTypePosixFileDescriptor, 0));
+    OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor, POSIX, 0));
     close(descriptor);
     receive_bytes(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&block, *pool, &data));

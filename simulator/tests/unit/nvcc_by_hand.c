@@ -26,12 +26,7 @@ static cudaError_t launch(const char *host, void **arguments)
 /* Launches of a kernel whose binary has no PTX. */
 CASE(refused)
 {
-    static const struct {
-        int magic, version;
-        const void *data;
-        void *file;
-    } wrapper = {0x466243b1, 1, "no binary", NULL};
-    void **binary = __cudaRegisterFatBinary((void *)&wrapper), *arguments[] = {NULL};
+    void **binary = register_binary((const void *)"no binary"), *arguments[] = {NULL};
     const void *kernel = &no_image, *none = &no_kernel;
     __cudaRegisterFunction(binary, kernel, NULL, "_ZN5image4blurEPfi", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFatBinaryEnd(binary);
