@@ -127,116 +127,95 @@ static int write_settings(void)
     return 0;
 }
 
+/* Makes this call, or returns its value, if `what` is the name. */
+#define TRY(name, ...)           \
+    do {                         \
+        if (!strcmp(what, name)) \
+            (void)(__VA_ARGS__); \
+    } while (0)
+#define MAY(name, ...)           \
+    do {                         \
+        if (!strcmp(what, name)) \
+            return __VA_ARGS__;  \
+    } while (0)
+
+static int write_journal(void)
+{
+    cudaDeviceSynchronize();
+    for (int i = 3; i < 1024; i++)
+        if (write(i, "{}\n", 3) == 3)
+            continue;
+    return 0;
+}
+
 /* Allowed actions. Returns the exit status, or -1 if there is none of this name. */
 static int allowed(const char *what)
 {
     pthread_t thread;
-    if (!strcmp(what, "nothing"))
-        return cudaDeviceSynchronize() != cudaSuccess;
-    if (!strcmp(what, "read"))
-        return open("/proc/self/status", O_RDONLY) < 0;
-    if (!strcmp(what, "write-settings"))
-        return write_settings();
-    if (!strcmp(what, "memory"))
-        return use_memory();
-    if (!strcmp(what, "thread"))
-        return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
-    if (!strcmp(what, "two"))
-        return two_processes();
-    if (!strcmp(what, "again"))
-        return start_again();
-    if (!strcmp(what, "devices"))
-        return print_devices();
-    if (!strcmp(what, "end-early")) {
-        cudaDeviceSynchronize();
-        _exit(0);
-    }
-    if (!strcmp(what, "write-journal")) {
-        cudaDeviceSynchronize();
-        for (int i = 3; i < 1024; i++)
-            if (write(i, "{}\n", 3) == 3)
-                continue;
-        return 0;
-    }
+    MAY("nothing", cudaDeviceSynchronize() != cudaSuccess);
+    MAY("read", open("/proc/self/status", O_RDONLY) < 0);
+    MAY("write-settings", write_settings());
+    MAY("memory", use_memory());
+    MAY("thread", pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL));
+    MAY("two", two_processes());
+    MAY("again", start_again());
+    MAY("devices", print_devices());
+    MAY("write-journal", write_journal());
+    TRY("end-early", cudaDeviceSynchronize(), _exit(0));
     return -1;
+}
+
+static void map_anew(void *address, size_t bytes)
+{
+    mmap(address, bytes, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 /* Attempts to change the library's pages, or the page of the paths that it may open. */
 static void change_library(const char *what)
 {
     static char own[PAGE] __attribute__((aligned(PAGE)));
-    char *page = library.to - PAGE;
-    if (!strcmp(what, "map-over"))
-        mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (!strcmp(what, "map-over-from-below"))
-        mmap(page - 16 * GiB, 16 * GiB + PAGE, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    if (!strcmp(what, "unmap-first"))
-        munmap(library.from - 5 * GiB, 5 * GiB + PAGE);
-    if (!strcmp(what, "unmap"))
-        munmap(library.from, (size_t)(library.to - library.from));
-    if (!strcmp(what, "move-away"))
-        mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, own);
-    if (!strcmp(what, "move-over"))
-        mremap(own, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
-    if (!strcmp(what, "empty"))
-        madvise(page, PAGE, MADV_DONTNEED);
-    if (!strcmp(what, "open-library"))
-        mprotect(page - PAGE, 2 * PAGE, PROT_READ | PROT_WRITE);
-    if (!strcmp(what, "open-paths"))
-        mprotect((void *)0x2000000000, PAGE, PROT_READ | PROT_WRITE);
-    if (!strcmp(what, "map-paths"))
-        mmap((void *)0x2000000000, PAGE, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    char *page = library.to - PAGE, *paths = (char *)0x2000000000;
+    TRY("map-over", map_anew(page, PAGE));
+    TRY("map-over-from-below", map_anew(page - 16 * GiB, 16 * GiB + PAGE));
+    TRY("unmap-first", munmap(library.from - 5 * GiB, 5 * GiB + PAGE));
+    TRY("unmap", munmap(library.from, (size_t)(library.to - library.from)));
+    TRY("move-away", mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, own));
+    TRY("move-over", mremap(own, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page));
+    TRY("empty", madvise(page, PAGE, MADV_DONTNEED));
+    TRY("open-library", mprotect(page - PAGE, 2 * PAGE, PROT_READ | PROT_WRITE));
+    TRY("open-paths", mprotect(paths, PAGE, PROT_READ | PROT_WRITE));
+    TRY("map-paths", map_anew(paths, PAGE));
+    TRY("own-path", open(strcpy(paths, "made"), O_WRONLY | O_CREAT, 0666));
 }
 
 static void refused(const char *what)
 {
     change_library(what);
-    if (!strcmp(what, "create"))
-        open("made", O_WRONLY | O_CREAT, 0666);
-    if (!strcmp(what, "fopen"))
-        fopen("made", "w");
-    if (!strcmp(what, "open-both-ways"))
-        open("/proc/self/exe", O_RDWR);
-    if (!strcmp(what, "truncate"))
-        open("journal.jsonl", O_RDONLY | O_TRUNC);
-    if (!strcmp(what, "exec"))
-        execl("/bin/true", "true", (char *)NULL);
-    if (!strcmp(what, "system"))
-        exit(system("exit 0") == 0 ? 0 : 1);
-    if (!strcmp(what, "unlink"))
-        unlink("journal.jsonl");
-    if (!strcmp(what, "rename"))
-        rename("journal.jsonl", "made");
-    if (!strcmp(what, "ptrace"))
-        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-    if (!strcmp(what, "other-memory"))
-        process_vm_writev(getppid(), NULL, 0, NULL, 0, 0);
-    if (!strcmp(what, "executable"))
-        mprotect(page(), PAGE, PROT_READ | PROT_EXEC);
-    if (!strcmp(what, "executable-map"))
-        mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!strcmp(what, "kill-all"))
-        kill(-1, 0);
-    if (!strcmp(what, "network"))
-        socket(AF_INET, SOCK_STREAM, 0);
-    if (!strcmp(what, "namespace"))
-        unshare(CLONE_NEWUSER);
-    if (!strcmp(what, "namespace-clone"))
-        syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
-    if (!strcmp(what, "filter"))
-        prctl(PR_SET_SECCOMP, 2, NULL);
-    if (!strcmp(what, "own-path"))
-        open(strcpy((char *)0x2000000000, "made"), O_WRONLY | O_CREAT, 0666);
-    if (!strcmp(what, "shared-memory"))
-        shmget(IPC_PRIVATE, PAGE, IPC_CREAT);
+    TRY("create", open("made", O_WRONLY | O_CREAT, 0666));
+    TRY("fopen", fopen("made", "w"));
+    TRY("open-both-ways", open("/proc/self/exe", O_RDWR));
+    TRY("truncate", open("journal.jsonl", O_RDONLY | O_TRUNC));
+    TRY("exec", execl("/bin/true", "true", (char *)NULL));
+    TRY("system", exit(system("exit 0") == 0 ? 0 : 1));
+    TRY("unlink", unlink("journal.jsonl"));
+    TRY("rename", rename("journal.jsonl", "made"));
+    TRY("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+    TRY("other-memory", process_vm_writev(getppid(), NULL, 0, NULL, 0, 0));
+    TRY("executable", mprotect(page(), PAGE, PROT_READ | PROT_EXEC));
+    TRY("executable-map",
+        mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    TRY("kill-all", kill(-1, 0));
+    TRY("network", socket(AF_INET, SOCK_STREAM, 0));
+    TRY("namespace", unshare(CLONE_NEWUSER));
+    TRY("namespace-clone", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL));
+    TRY("filter", prctl(PR_SET_SECCOMP, 2, NULL));
+    TRY("shared-memory", shmget(IPC_PRIVATE, PAGE, IPC_CREAT));
 #ifdef __x86_64__
+    TRY("x32", syscall(0x40000000 | SYS_getpid));
     long result = 5;
     if (!strcmp(what, "32-bit"))
         __asm__ volatile("int $0x80" : "+a"(result) : "b"("made"), "c"(65), "d"(0666) : "memory");
-    if (!strcmp(what, "x32"))
-        syscall(0x40000000 | SYS_getpid);
     if (!strcmp(what, "instruction"))
         __asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(0) : "rcx", "r11");
 #endif
