@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kernels.h"
+#include "workbook.h"
 
 /* ---- attributes and properties ---- */
 
@@ -131,24 +132,24 @@ CASE(attach)
 /* How many operations a stream takes after a hold, and how many nodes a graph here has. */
 enum { ROOM = 1021, NODES = 5 };
 static cudaStream_t s;
-static int *gate, *data;
+static volatile int *gate;
+static int *data;
 
 /* The work after the hold is pending. */
 static void hold(void)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&data, 128));
-    OK(cudaMallocHost((void **)&gate, sizeof *gate));
-    *gate = 0;
+    gate = gate_create();
     OK(launch_hold(gate, s));
 }
 
 static void finish(void)
 {
-    __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
+    gate_open(gate);
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(data));
-    OK(cudaFreeHost(gate));
+    gate_destroy(gate);
 }
 
 static void queue(int kernels)

@@ -9,15 +9,13 @@
  * and the addresses in use (VmSize), which include mmap. VmRSS would say less, because a page that
  * is first touched late is no leak. */
 #define _GNU_SOURCE
-#include <cuda_runtime_api.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include "../cases.h"
 #include "kernels.h"
+#include "workbook.h"
 
 #define KiB        ((size_t)1 << 10)
-#define MiB        ((size_t)1 << 20)
 #define STREAMS    3
 #define SLACK      (16 * KiB) /* of malloc; what is kept for ever in each of 9 N rounds is more */
 #define NEED(call) need((call), #call)
@@ -258,9 +256,7 @@ int main(int argc, char **argv)
     }
     /* Otherwise each thread has its own malloc arena, which mallinfo2 does not count. */
     mallopt(M_ARENA_MAX, 1);
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeDevice};
-    NEED(cudaMemPoolCreate(&pool, &props));
+    pool = pool_create();
     for (int i = 0; i < STREAMS; i++) {
         NEED(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
         NEED(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));

@@ -7,6 +7,7 @@
 
 #include "kernels.h"
 #include "user_kernels.h"
+#include "workbook.h"
 
 static cudaStream_t s, apart;
 static cudaGraph_t g;
@@ -632,9 +633,7 @@ CASE(kernels_changed_pointer)
 CASE(kernels_hold)
 {
     cudaGraphNode_t node;
-    volatile int *gate;
-    OK(cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped));
-    *gate = 0;
+    volatile int *gate = gate_create();
     void *pointers[] = {&gate};
     struct cudaKernelNodeParams one = {.func = kernel_hold(),
                                        .gridDim = {1, 1, 1},
@@ -648,7 +647,7 @@ CASE(kernels_hold)
     IS(cudaErrorNotReady, cudaStreamQuery(s));
     *gate = 1;
     OK(cudaStreamSynchronize(s));
-    OK(cudaFreeHost((void *)gate));
+    gate_destroy(gate);
 }
 
 /* A captured launch is a kernel node with the parameters that kernels.cu gives. */

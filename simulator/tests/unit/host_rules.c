@@ -10,9 +10,10 @@
 #include <unistd.h>
 #include "kernels.h"
 #include "user_kernels.h"
+#include "workbook.h"
 
 enum { THREADS = 3 };
-static int *gate;
+static volatile int *gate;
 static cudaEvent_t event;
 static pthread_t threads[THREADS];
 static atomic_bool over;
@@ -75,8 +76,7 @@ static void *destroys(void *unused)
 CASE(destroyed_while_awaited)
 {
     pthread_t thread;
-    OK(cudaHostAlloc((void **)&gate, sizeof *gate, 0));
-    *gate = 0;
+    gate = gate_create();
     OK(cudaEventCreate(&event));
     OK(launch_hold(gate, 0));
     OK(cudaEventRecord(event, 0));
@@ -84,7 +84,7 @@ CASE(destroyed_while_awaited)
     pthread_create(&thread, NULL, destroys, NULL);
     OK(cudaEventSynchronize(event));
     pthread_join(thread, NULL);
-    OK(cudaFreeHost(gate));
+    gate_destroy(gate);
 }
 
 static void *allocates(void *unused)
@@ -92,10 +92,7 @@ static void *allocates(void *unused)
     void *p;
     (void)unused;
     while (!over) {
-        struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                         .location = {cudaMemLocationTypeDevice, 0}};
-        cudaMemPool_t pool;
-        OK(cudaMemPoolCreate(&pool, &props));
+        cudaMemPool_t pool = pool_create();
         OK(cudaMallocFromPoolAsync(&p, MiB, pool, 0));
         OK(cudaFreeAsync(p, 0));
         OK(cudaStreamSynchronize(0));
@@ -246,8 +243,7 @@ CASE(fork_with_work)
     int status;
     OK(cudaMallocHost((void **)&pinned, MiB));
     OK(cudaMalloc(&data, MiB));
-    OK(cudaHostAlloc((void **)&gate, sizeof *gate, 0));
-    *gate = 0;
+    gate = gate_create();
     OK(launch_hold(gate, 0));
     OK(cudaMemsetAsync(data, 1, MiB, 0));
     OK(cudaMemcpyAsync(pinned, data, 64, cudaMemcpyDeviceToHost, 0));
@@ -265,7 +261,7 @@ CASE(fork_with_work)
     SAME(1, pinned[0]);
     OK(cudaFree(data));
     OK(cudaFreeHost(pinned));
-    OK(cudaFreeHost(gate));
+    gate_destroy(gate);
 }
 
 int main(int argc, char **argv) { return run_named(argc, argv); }

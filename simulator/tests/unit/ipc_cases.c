@@ -182,11 +182,8 @@ static void exporter_dies(int importer, int synchronize)
 {
     cudaMemPool_t pool;
     if (!importer) {
-        volatile int *gate;
         pool = pool_to_share();
-        OK(cudaMallocHost((void **)&gate, sizeof *gate));
-        *gate = 0;
-        OK(launch_hold(gate, s));
+        OK(launch_hold(gate_create(), s));
         cudaEvent_t ready = shared_event();
         OK(cudaEventRecord(ready, s));
         send_block(pool, allocate(pool));
@@ -253,7 +250,7 @@ static void *goes_on(void *unused)
     usleep(50000);
     *held = 1;
     OK(cudaStreamSynchronize(s));
-    OK(cudaFreeHost((void *)held));
+    gate_destroy(held);
     exit(child_status());
 }
 
@@ -268,8 +265,7 @@ CASE(exporter_goes_on)
     }
     pthread_t other;
     cudaEvent_t ready = shared_event();
-    OK(cudaMallocHost((void **)&held, sizeof *held));
-    *held = 0;
+    held = gate_create();
     OK(launch_hold(held, s));
     OK(cudaEventRecord(ready, s));
     send_event(ready);
@@ -663,10 +659,8 @@ static void launch_one(int *to, int value)
  * but has also written before, and the exporter has not waited for that. */
 static void found_late(int importer, char how)
 {
-    volatile int *gate;
+    volatile int *gate = gate_create();
     cudaEvent_t ready;
-    OK(cudaMallocHost((void **)&gate, sizeof *gate));
-    *gate = 0;
     if (importer) {
         data = open_memory();
         if (how == 'b')
@@ -696,7 +690,7 @@ static void found_late(int importer, char how)
         pass_turn();
         free_memory();
     }
-    OK(cudaFreeHost((void *)gate));
+    gate_destroy(gate);
 }
 
 CASE(late_by_event) { found_late(importer, 'w'); }

@@ -10,6 +10,7 @@
 #include "../facts/messages.h"
 #include "expect.h"
 #include "kernels.h"
+#include "workbook.h"
 
 #define POSIX cudaMemHandleTypePosixFileDescriptor
 
