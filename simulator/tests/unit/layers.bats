@@ -79,38 +79,12 @@ includes() {
     assert_line --regexp '^[1-9][0-9]{2} functions assert the lock$'
     run grep -v 'functions assert the lock$' <<<"$output"
     assert_output ""
-    # A function that lacks it is named.
-    cp -r simulator "$BATS_TEST_TMPDIR"
-    sed -i '/^struct pool \*pool_first/,/^}/{/NEEDS_LOCK/d}' \
-        "$BATS_TEST_TMPDIR/simulator/mem/pool.c"
-    run python3 -SB simulator/tests/unit/sources.py locks "$BATS_TEST_TMPDIR/simulator"
-    assert_line --regexp 'mem/pool\.c: pool_first does not begin with NEEDS_LOCK\(\)$'
 }
 
 @test "what a comment calls measured names its recording, which is there" {
     run python3 -SB simulator/tests/unit/sources.py measured
     assert_success
     assert_output --regexp '^[1-9][0-9]{2} comments say where something was measured$'
-    # A comment without a recording, one with a missing recording, a heading for a whole file, and a
-    # schedule of that name.
-    mkdir -p "$BATS_TEST_TMPDIR/simulator/room"
-    cat >"$BATS_TEST_TMPDIR/simulator/room/a.c" <<'C'
-/* Does something. */
-const char *text = "/* measured */";
-/* Measured: it is so. */
-/* Measured (probe-nowhere.txt): it is so. */
-/* Measured (probe-pools.txt, make scale,
- * tests/lessons/06_trim/expected/output.txt): it is so. */
-/* As SIM_SCHEDULE has it: measured, instant or late. */
-C
-    cat >"$BATS_TEST_TMPDIR/simulator/b.h" <<'C'
-/* Does something. Measured, where nothing else is named: one-gpu.txt. */
-/* Measured: it is so. */
-C
-    run python3 -SB simulator/tests/unit/sources.py measured "$BATS_TEST_TMPDIR/simulator"
-    assert_output "$(lines "$BATS_TEST_TMPDIR/simulator/room/a.c:3: measured, but where?" \
-        "$BATS_TEST_TMPDIR/simulator/room/a.c:4: probe-nowhere.txt is no recording" \
-        "5 comments say where something was measured")"
 }
 
 # bats test_tags=long

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tests read from the sources of the simulated device: sources.py QUESTION [FOLDER].
+"""What tests read from the sources of the simulated device: sources.py QUESTION.
 
 measured  the comments that say "measured" and name no recording, nor does the heading of their
           file; the recordings that are named and are not there; and how many comments say it
@@ -168,5 +168,4 @@ def hooks(folder):
         print(f"`{name}` | {room} | {', '.join(sorted(givers))}")
 
 
-question, *folder = sys.argv[1:]
-{"measured": measured, "locks": locks, "hooks": hooks}[question](Path(*folder or ["simulator"]))
+{"measured": measured, "locks": locks, "hooks": hooks}[sys.argv[1]](Path("simulator"))
