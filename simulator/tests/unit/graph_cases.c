@@ -95,7 +95,6 @@ CASE(taken_away)
     size_t count = 0;
     diamond(n);
     OK(cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
-    IS(cudaErrorInvalidValue, cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
     OK(cudaGraphNodeGetDependencies(n[3], NULL, NULL, &count));
     SAME(1, count);
     /* Edges with data are for launches by a kernel. */
@@ -584,7 +583,6 @@ CASE(children)
     OK(cudaGraphExecMemsetNodeSetParams(exec, in[1], &p));
     OK(cudaGraphLaunch(exec, s));
     SAME(7, value_at(68));
-    IS(cudaErrorInvalidValue, cudaGraphDestroy(found));
     IS(cudaErrorInvalidValue, cudaGraphChildGraphNodeGetGraph(before, &found));
     IS(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&c, g, NULL, 0, NULL));
     OK(cudaGraphDestroyNode(c));
@@ -601,7 +599,6 @@ CASE(moved)
     c = add(NULL, &p);
     OK(cudaGraphChildGraphNodeGetGraph(c, &found));
     SAME(1, found == child);
-    IS(cudaErrorInvalidValue, cudaGraphDestroy(child));
     p.graph.graph = g;
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&c, child, NULL, NULL, 0, &p));
     OK(cudaGraphClone(&clone, g));
@@ -758,7 +755,6 @@ CASE(freed_by_another_graph)
         OK(cudaGraphLaunch(x, s));
         OK(cudaGraphLaunch(y, s));
     }
-    IS(cudaErrorInvalidValue, cudaFreeAsync(a, s)); /* freed already */
     OK(cudaStreamSynchronize(s));
     SAME(0x01020304, pinned[3]);
     OK(cudaGraphExecDestroy(x));

@@ -33,10 +33,6 @@ setup_file() {
     assert_line --partial "the name of a kernel is 1 to 63 printable characters"
 }
 
-@test "memory that another graph frees" {
-    SIM_CHECK=off as_expected graph_cases freed_by_another_graph   # it frees twice
-}
-
 @test "the journal: nodes at their capture, allocations at each launch, no work in its line" {
     SIM_JOURNAL=journal run bounded "$FACTS/one-gpu" graphs
     run jq -s -c '[.[] | select(.call == "cudaMallocAsync") | [.graph, .node, .allocation]]' journal
@@ -73,8 +69,7 @@ destroyed"
 # ---- changes to graphs, and a graph printed as text ----
 
 @test "graph_cases.c: captures, lists, what is taken away, parameters, updates, and children" {
-    all_as_expected graph_cases freed_by_another_graph refused no_memory_for_another no_type dot \
-        dot_of_each
+    all_as_expected graph_cases refused no_memory_for_another no_type dot dot_of_each
 }
 
 @test "cudaGraphAddNode: a sentence for a type of node that is not simulated" {
