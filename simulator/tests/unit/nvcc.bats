@@ -980,19 +980,21 @@ END
     finish
 }
 
+# mistaken CASE WORDS: ./program is reported in these words
+mistaken() {
+    exits 3 ./program "$1"
+    assert_output --partial "$2"
+}
+
 # bats test_tags=more
 @test "order, values, and lifetime of an array are checked where a kernel reads it as a texture" {
     local schedule name
     cp "$ROOT/simulator/tests/unit/kernels/misused_textures.cu" .
     compiled misused_textures.cu -std=c++17 -arch=compute_90 -g -lineinfo
-    # mistaken CASE WORDS
-    mistaken() {
-        SIM_CHECK=leaks SIM_SCHEDULE=$schedule exits 3 ./program "$1"
-        assert_output --partial "$2"
-    }
     for schedule in "${SCHEDULES[@]}"; do
+        export SIM_CHECK=leaks SIM_SCHEDULE=$schedule
         for name in right pending apart; do
-            SIM_CHECK=leaks SIM_SCHEDULE=$schedule exits 0 ./program $name
+            exits 0 ./program $name
             assert_output "cudaSuccess"
         done
         mistaken order "hazard: read not ordered after a write. fetch (stream 2) and \
@@ -1019,15 +1021,12 @@ cudaFreeArray (the host) has freed."
 @test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
     local schedule name
     kernels heap
+    mv heap program
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule exits 0 ./heap
+        SIM_SCHEDULE=$schedule exits 0 ./program
         assert_output "0 wrong"
     done
-    # mistaken CASE WORDS
-    mistaken() {
-        SIM_CHECK=on exits 3 ./heap "$1"
-        assert_output --partial "$2"
-    }
+    export SIM_CHECK=on
     mistaken beyond "reads 4 bytes at an address of the device where nothing is allocated."
     mistaken freed "which a thread of the kernel has given to free."
     for name in twice inside foreign; do
