@@ -25,8 +25,7 @@ setup_file() {
     reported user_kernels behind "undeclared access" "after the end of memory[0]"
     reported user_kernels before "undeclared access" "before the beginning of memory[0]"
     reported user_kernels neighbor "undeclared access" "after the end of memory[0]"
-    SIM_CHECK=off exits 0 "$PROGRAMS/user_kernels" behind incorrect
-    assert_output ""
+    SIM_CHECK=off prints "" "$PROGRAMS/user_kernels" behind incorrect
 }
 
 @test "a kernel's function that calls CUDA ends the program with a sentence" {
@@ -108,8 +107,7 @@ C
         g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $streams -I"$ROOT/simulator" \
             -isystem "$ROOT/build/cuda/include" program.cc "$ROOT/build/simulator/libcudart.so.13" \
             -o program
-        SIM_JOURNAL=journal exits 0 ./program
-        assert_output 10
+        SIM_JOURNAL=journal prints 10 ./program
         wanted='"legacy"'
         [ -z "$streams" ] || wanted='"per-thread"'
         assert_equal "$(jq -c 'select(.kernel) | .stream' journal | sort -u)" "$wanted"

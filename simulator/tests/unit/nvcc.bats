@@ -156,8 +156,7 @@ cudaSuccess
 
 @test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
     kernels shapes
-    exits 0 ./shapes
-    assert_output "504 shapes, 0 failed"
+    prints "504 shapes, 0 failed" ./shapes
     # Each launch touches one byte too many: the first is reported, and the others are counted.
     exits 3 ./shapes more
     assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
@@ -166,8 +165,7 @@ cudaSuccess
 
 @test "addresses that depend on the thread's number alone, and those that only seem to" {
     kernels sequences
-    exits 0 ./sequences
-    assert_output "210 launches, 0 failed"
+    prints "210 launches, 0 failed" ./sequences
     exits 3 ./sequences far
     assert_line --partial "/sequences.cu:$(
         sed -n '/; \/\/ too far/=' "$ROOT/simulator/tests/unit/kernels/sequences.cu")"
@@ -177,11 +175,7 @@ cudaSuccess
 @test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
     cp "$ROOT/simulator/tests/unit/kernels/features.cu" .
     compiled features.cu
-    local schedule
-    for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule exits 0 ./program
-        assert_output "$(<"$ROOT/simulator/tests/facts/kernels-features.txt")"
-    done
+    always "$(<"$ROOT/simulator/tests/facts/kernels-features.txt")" ./program
 }
 
 # bats test_tags=long
@@ -201,11 +195,8 @@ cudaSuccess
 @test "halves, managed variables, calls by address and virtual functions, as on a GPU" {
     cp "$ROOT/simulator/tests/unit/kernels/variety.cu" .
     compiled variety.cu -gencode arch=compute_90,code=compute_90
-    local schedule
-    for schedule in measured late random:3; do
-        SIM_SCHEDULE=$schedule exits 0 ./program
-        assert_output "$(<"$ROOT/simulator/tests/facts/kernels-variety.txt")"
-    done
+    local SCHEDULES=(measured late random:3)
+    always "$(<"$ROOT/simulator/tests/facts/kernels-variety.txt")" ./program
 }
 
 # bats test_tags=long
@@ -224,11 +215,9 @@ int main()
 }
 C
     compiled program.cu -arch=compute_90
-    exits 0 ./program
-    assert_output "9.09495e-13"
+    prints "9.09495e-13" ./program
     compiled program.cu -arch=compute_90 -G
-    exits 0 ./program
-    assert_output "0"
+    prints "0" ./program
 }
 
 # bats test_tags=long
@@ -320,8 +309,7 @@ C
     local arch
     for arch in 75 90; do
         compiled program.cu -std=c++17 -arch=compute_$arch
-        exits 0 ./program
-        assert_output "0 wrong, 22"
+        prints "0 wrong, 22" ./program
     done
 }
 
@@ -347,8 +335,7 @@ C
 simulated device, a GPU of compute capability 9.0"
     compiled program.cu -gencode arch=compute_100,code=compute_100 \
         -gencode arch=compute_80,code=compute_80
-    exits 0 ./program
-    assert_output cudaSuccess
+    prints cudaSuccess ./program
 }
 
 # bats test_tags=more
@@ -362,8 +349,7 @@ simulated device, a GPU of compute capability 9.0"
         gcc -std=c11 -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" \
             "$ROOT/solutions/$lesson.c" kernels.o "$ROOT/build/simulator/libcudart.so.13" \
             -lstdc++ -lm -o program
-        exits 0 ./program
-        assert_output "$(<"$ROOT/tests/lessons/$lesson/expected/output.txt")"
+        prints "$(<"$ROOT/tests/lessons/$lesson/expected/output.txt")" ./program
     done
 }
 
@@ -371,8 +357,7 @@ simulated device, a GPU of compute capability 9.0"
 @test "lesson 09 as a .cu file: right, reported with the calls replaced, and right again" {
     local programs=$ROOT/docs/programs
     compiled "$programs/migration_before.cu" -std=c++20 -g -lineinfo -I"$ROOT/lessons"
-    exits 0 ./program
-    assert_output "6 of 6 frames are correct"
+    prints "6 of 6 frames are correct" ./program
     sed -E 's/cudaMalloc\(&result, bytes/cudaMallocAsync(\&result, bytes, work/
         s/cudaMalloc\(&staging, bytes/cudaMallocAsync(\&staging, bytes, load/
         s/cudaFree\(result/cudaFreeAsync(result, work/
@@ -382,10 +367,7 @@ simulated device, a GPU of compute capability 9.0"
     # The page "Run your own program" shows it.
     assert_output "$(<"$ROOT/docs/recorded/migration_replaced.txt")"
     compiled "$programs/migration.cu" -std=c++20 -I"$ROOT/lessons"
-    for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$SIM_SCHEDULE exits 0 ./program
-        assert_output "6 of 6 frames are correct"
-    done
+    always "6 of 6 frames are correct" ./program
 }
 
 # faulty: compiles the program of the next two tests, ./program, whose argument chooses the kernel
@@ -640,8 +622,7 @@ C
     gave_up "a launch of the kernel good was refused"
     assert_output --partial "does not run here: clusters of several blocks"
     # A kernel that ran leaves the status alone; a launch that a GPU rejects, too, is a hazard.
-    exits 0 ./program 5
-    assert_output ""
+    prints "" ./program 5
     exits 3 ./program 6
 }
 
@@ -828,8 +809,7 @@ function returned cudaErrorNotPermitted and did nothing: a host function must no
 CASES
     # On other processors than x86-64, each result counts as looked at.
     for case in memset twice free free_host node; do
-        exits 0 ./refused ${case}_looked
-        assert_output ""
+        prints "" ./refused ${case}_looked
         [ "$(uname -m)" = x86_64 ] || continue
         exits 3 ./refused ${case}_unseen
         assert_output --partial "Note:      the program has not looked at the result."
@@ -838,8 +818,7 @@ CASES
     assert_line --partial "hazard: uninitialized read. cudaMemcpy (the legacy stream) reads"
     assert_line --partial "  failed     cudaLaunchKernel, the host, at refused"
     # A result may have been looked at, unless the program ends because of it.
-    exits 0 ./refused copy correct
-    assert_output ""
+    prints "" ./refused copy correct
     exits 3 ./refused copy incorrect
     assert_output --partial \
         "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
@@ -935,8 +914,7 @@ C
 
 @test "a warp's products of matrices (wmma): f16, bf16, tf32, f64, s8, each shape and layout" {
     kernels matrices
-    exits 0 ./matrices
-    assert_output "112 products, 0 wrong"
+    prints "112 products, 0 wrong" ./matrices
     # Half a warp cannot load a matrix.
     cat >half.cu <<'END'
 #include <cuda_fp16.h>
@@ -994,8 +972,7 @@ mistaken() {
     for schedule in "${SCHEDULES[@]}"; do
         export SIM_CHECK=leaks SIM_SCHEDULE=$schedule
         for name in right pending apart; do
-            exits 0 ./program $name
-            assert_output "cudaSuccess"
+            prints "cudaSuccess" ./program $name
         done
         mistaken order "hazard: read not ordered after a write. fetch (stream 2) and \
 cudaMemcpy2DToArrayAsync (stream 1) touch the same bytes of allocation 3"
@@ -1019,13 +996,10 @@ cudaFreeArray (the host) has freed."
 
 # bats test_tags=more
 @test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
-    local schedule name
+    local name
     kernels heap
     mv heap program
-    for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule exits 0 ./program
-        assert_output "0 wrong"
-    done
+    always "0 wrong" ./program
     export SIM_CHECK=on
     mistaken beyond "reads 4 bytes at an address of the device where nothing is allocated."
     mistaken freed "which a thread of the kernel has given to free."
@@ -1043,8 +1017,7 @@ cudaFreeArray (the host) has freed."
         assert_line "0 wrong"
         for name in out_of_bounds race unwritten streams reads_after writes_after of_two_blocks \
             in_two_streams; do
-            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 0 ./launches $name
-            assert_output "0 wrong"
+            SIM_CHECK=on SIM_SCHEDULE=$schedule prints "0 wrong" ./launches $name
             SIM_CHECK=on SIM_SCHEDULE=$schedule exits 3 ./launches $name incorrect
             assert_line --regexp " of block \([01],0,0\) of [a-z]+ at .*launches.cu:[0-9]+"
         done
@@ -1102,8 +1075,7 @@ int main()
 }
 END
     compiled filled.cu -arch=compute_80
-    SIM_CHECK=no-init SIM_FILL=205 exits 0 ./program
-    assert_output "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd"
+    SIM_CHECK=no-init SIM_FILL=205 prints "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd" ./program
 }
 
 # bats test_tags=more
@@ -1114,8 +1086,7 @@ END
         SIM_SCHEDULE=$schedule exits 0 ./conditional
         assert_output "$(cat "$ROOT/simulator/tests/facts/kernels-conditional.txt")"
         for name in body beside after of_condition; do
-            SIM_CHECK=on SIM_SCHEDULE=$schedule exits 0 ./conditional $name
-            assert_output "0 wrong"
+            SIM_CHECK=on SIM_SCHEDULE=$schedule prints "0 wrong" ./conditional $name
             SIM_CHECK=on SIM_SCHEDULE=$schedule exits 3 ./conditional $name incorrect
             case $name in
             of_condition)
@@ -1145,12 +1116,8 @@ END
 
 # bats test_tags=long
 @test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
-    local schedule
     kernels barriers
-    for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule exits 0 ./barriers
-        assert_output "cudaSuccess, 0 wrong"
-    done
+    always "cudaSuccess, 0 wrong" ./barriers
     # Without one of its barriers, two threads of a kernel race.
     SIM_CHECK=on exits 3 ./barriers left-out
     assert_output --partial "hazard: race in a block. Two threads of rotate"

@@ -23,6 +23,12 @@ exits() {
     [ "$status" = "$1" ] || miss "Exit status $status, not $1: ${*:2}" "$output"
 }
 
+# prints OUTPUT COMMAND...: as run; the command prints only this, and ends with status 0
+prints() {
+    exits 0 "${@:2}" || return
+    assert_output "$1"
+}
+
 # build FILE [OPTION...]: compiles ./program from C or C++, or skips the test
 build() {
     local compiler=${CC:-gcc}
@@ -107,20 +113,22 @@ random_kernels() {
     python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" "$1" "$2" >random.cu
     compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
         -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
-    exits 0 ./program
-    assert_output "seed $1: $2 kernels compared, 0 differ"
+    prints "seed $1: $2 kernels compared, 0 differ" ./program
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-# as_expected PROGRAM [ARGUMENT...]: under every schedule it prints only "all as expected"
-as_expected() {
+# always OUTPUT COMMAND...: under every schedule it prints only this, and ends with status 0
+always() {
     local schedule
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" "${@:2}"
-        [ "$status $output" = "0 all as expected" ] ||
-            miss "$* under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
+        SIM_SCHEDULE=$schedule run bounded "${@:2}"
+        [ "$status $output" = "0 $1" ] ||
+            miss "${*:2} under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
     done
 }
+
+# as_expected PROGRAM [ARGUMENT...]: it always prints only "all as expected"
+as_expected() { always "all as expected" "$PROGRAMS/$1" "${@:2}"; }
 
 # all_as_expected PROGRAM EXCEPT...: the same for each of its cases but these, which are judged
 # otherwise
