@@ -85,16 +85,6 @@ CASE(without_access)
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
-/* A race at mapped memory. */
-CASE(unordered)
-{
-    set_up_mapped();
-    OK(cudaStreamCreate(&t));
-    fill(at, 5);
-    OK(launch_add((int *)at, 1, STEP / 4, t));
-    OK(cudaDeviceSynchronize());
-}
-
 /* Memory of two devices side by side, as one array. */
 CASE(two_devices)
 {
