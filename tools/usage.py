@@ -1,6 +1,5 @@
 """Refuses words that a script in Python does not take, as usage.sh does for those in bash."""
 
-import io
 import os
 import sys
 
@@ -8,8 +7,8 @@ import sys
 def ended(main, *words, known=(), failed=2):
     """Calls main, and ends with what it returns: a status. What it cannot do is a sentence, also
     that its output cannot be written. Whoever reads the output may stop before its end, or end the
-    script by Ctrl-C."""
-    sys.stdout = sys.stdout or io.StringIO()  # it may be closed
+    script by Ctrl-C. The output may be closed."""
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         status = main(*words)
         sys.stdout.flush()

@@ -433,8 +433,10 @@ This was the last hint."
 
 @test "output that cannot be written is a sentence; that nobody reads it on is none" {
     local script
+    export ONLY=1 OUT="$BATS_TEST_TMPDIR/grade"
     for script in "tests/grading/judge.py 06_trim solutions/06_trim.c --form=brief" \
-        "tools/variants.py names 06_trim" "tests/grading/attacks/attacks.py names cheats"; do
+        "tools/variants.py names 06_trim" "tests/grading/attacks/attacks.py names cheats" \
+        "tests/grading/grade.py . . 022"; do
         run as_typed bash -c "python3 -SB $script >/dev/full"
         assert_failure
         assert_output "The output cannot be written: No space left on device."
