@@ -141,8 +141,10 @@ $(call takes,LESSON,mutant program)
 $(call takes,OUT,grade grade-class handout gradescope release gpu)
 
 # A file's path alone would not be used: make would say of it that there is nothing to be done.
-PATHS := $(wildcard $(filter %.c %.cu %.cpp %.cc %.zip /% ./% ../%,\
-	$(filter-out build/%,$(MAKECMDGOALS))))
+# A word without a point or a slash may be a command of the same name.
+PATHS := $(strip $(foreach goal,$(filter-out build/%,$(MAKECMDGOALS)),\
+	$(if $(call odd,. /,$(goal)),$(wildcard $(goal)))) $(filter lessons solutions tests tools,\
+	$(if $(filter gpu,$(MAKECMDGOALS)),,$(MAKECMDGOALS))))
 ifneq ($(and $(filter 0,$(MAKELEVEL)),$(PATHS)),)
 $(error make $(MAKECMDGOALS): $(firstword $(PATHS)) is a file or a folder, and no command. Name it \
 	with a word of the command: FILE=, STUDENT= or CLASS=)

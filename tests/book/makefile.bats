@@ -104,7 +104,9 @@ stub() {
         refused "" make ${words%%:*}
         assert_output --regexp "does not take [A-Z]+=. These do: .*${words#*:}"
     done
-    refused "$mine is a file or a folder, and no command." make 01 "$mine"
+    for words in "$mine" lessons README.md; do
+        refused "$words is a file or a folder, and no command." make 01 "$words"
+    done
     cp "$mine" "$BATS_TEST_TMPDIR/two words.c"
     refused "expected one file, in whose path are no blanks and none of" \
         make check-01 FILE="$BATS_TEST_TMPDIR/two words.c"
@@ -329,6 +331,7 @@ END
 @test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
     in_copy workbook
     mkdir docs
+    : >hint-08   # a file that is called like a command is no hindrance
     printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '   :color: primary' '' \
         '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
         '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
