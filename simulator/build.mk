@@ -51,9 +51,10 @@ $(SIMULATOR)/objects: | build/cuda/found
 $(OBJECTS) $(PTX_OBJECTS): | $(SIMULATOR)/objects
 SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
 SAY_HOW_MANY = if [ "$$($(SAID))" ]; then touch $(SIMULATOR)/objects/said && \
-	echo "  $$(ls $(COUNTED) 2>/dev/null | wc -l) of $(words $(COUNTED)) files"; fi
+	echo "  $$(ls $(COUNTED) 2>/dev/null | wc -l) of $(words $(COUNTED)) files$(WHICH)"; fi
 $(OBJECTS): COUNTED := $(OBJECTS)
-$(PTX_OBJECTS): COUNTED := $(OBJECTS) $(PTX_OBJECTS)
+$(PTX_OBJECTS): COUNTED := $(PTX_OBJECTS)
+$(PTX_OBJECTS): WHICH := , for kernels
 
 LINK = $(CC) $(OPTIMIZED) $(LTO) $(SANITIZED) $(LINKER_FLAGS) -Wl,-soname,$(@F) \
 	$(filter %.o,$^) -lm -ldl -o $@.$$$$ && mv $@.$$$$ $@ && rm -f $(SIMULATOR)/objects/said
