@@ -48,7 +48,7 @@ against() {
     if [ "$version" -ge 13000 ]; then
         mapfile -t repairs < <(basename -as _wrong.c docs/clinic/*_wrong.c)
         repairs=("${repairs[@]/%/.c}")
-        make -s build/simulator/{,driver_}{calls,unmodeled}.inc \
+        env -u MAKEFLAGS make -s build/simulator/{,driver_}{calls,unmodeled}.inc \
             "${repairs[@]/#/build/repairs/}" || return
         programs+=(simulator/*/*.c simulator/tests/{unit,facts,facts/sanitizer}/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c "${repairs[@]/#/build/repairs/}")

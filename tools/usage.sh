@@ -19,9 +19,10 @@ takes() { # takes PATTERN WORD...
 }
 
 need_git_clone() {
-    git ls-files --error-unmatch Makefile >/dev/null 2>&1 || {
-        echo "${0##*/} works on the files that git knows, and here it knows none: clone the" \
-            "repository with git." >&2
+    local why
+    why=$(git ls-files --error-unmatch Makefile 2>&1) || {
+        echo "${0##*/} works on the files that git knows, so it needs git and a clone made with" \
+            "it: $why" >&2
         exit 2
     }
 }
