@@ -68,7 +68,7 @@ STUDENT = """
 """
 # Commands that need what a student's copy lacks are not in its help.
 HELP_GROUPS = ("LESSONS", "CLINIC", "YOUR CODE", "TEACHING", "WORDS")
-LACKING = r"solution-|make run|repaired-|grade-class|CLASS=|new-lesson|make mutant"
+LACKING = r"solution-|make run|repaired-|grade-class|CLASS=|new-lesson|make (mutant|handout)"
 
 
 class Wrong(SystemExit):

@@ -133,10 +133,11 @@ PY
     done
 }
 
-@test "each command in the README of the copy is one that it has" {
+@test "each command in the README and the help of the copy is one that it has" {
     local command commands file
-    mapfile -t commands < <(grep -oE '`make [a-z0-9-]+|^\$ make [a-z0-9-]+' README.md |
-        sed 's/.*make //' | grep -vE '^(solution-04|repaired-03)$' | sort -u)
+    mapfile -t commands < <({ sed -n 's/`make\|^\$ make/make/gp' README.md && make help; } |
+        grep -oE '\bmake [a-z0-9-]+' | sed 's/make //' |
+        grep -vE '^(solution-04|repaired-03)$' | sort -u)
     [ "${#commands[@]}" -ge 9 ]
     for command in "${commands[@]}"; do
         file=()
