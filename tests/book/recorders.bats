@@ -9,7 +9,7 @@ recorder() {
     tables=$BATS_TEST_TMPDIR/out
     rm -rf "$BATS_TEST_TMPDIR/workbook"
     run env "${@:2}" OUT="$tables" tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" \
-        tools/gpu/record.py "$1"
+        make gpu "$1"
 }
 
 @test "each recorded file has a program beside it or a part, and a row in the table of facts" {

@@ -964,7 +964,7 @@ def main():
     if not machine.gpus:
         refuse(
             "make gpu records what a GPU does, and nvidia-smi -L shows none. To try a part without "
-            "a GPU: tools/gpu/stand_in.sh"
+            "a GPU: tools/gpu/stand_in.sh FOLDER make gpu PART, in a new FOLDER"
         )
     shutil.rmtree(WORK, ignore_errors=True)
     for folder in WORK, out:

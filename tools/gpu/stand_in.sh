@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The simulated device in the place of a GPU, to try the recorders of this folder where there is
-# none: stand_in.sh FOLDER COMMAND... runs a command of the workbook in FOLDER, a new copy of it.
+# none: stand_in.sh FOLDER COMMAND... runs a command of the workbook in FOLDER, a new copy of it,
+# such as make gpu walks.
 #
 # There a program "for the GPU" is a script that starts the same one built for the simulated device,
 # without its checker, since the probes do what no program should; nvidia-smi lists GPUS (2) GPUs,
@@ -34,7 +35,8 @@ command=$(type -P make)
 
 cat >"$copy/bin/make" <<END
 #!/usr/bin/env bash
-# make BACKEND=gpu build/gpu/PROGRAM...; anything else as it stands
+# make gpu PART... here; make BACKEND=gpu build/gpu/PROGRAM...; anything else as it stands
+[ "\$1" != gpu ] || exec tools/gpu/record.py "\${@:2}"
 goals=() wanted=() mutants=()
 for word; do
     case \$word in
