@@ -209,7 +209,7 @@ static bool is_helper(const char *function)
 /* Returns whether the name is `prefix` and `call`. In a C++ symbol the length precedes the name. */
 static bool is_named(const char *function, const char *prefix, const char *call)
 {
-    char name[128], in_symbol[144];
+    char name[128], in_symbol[152];
     snprintf(name, sizeof name, "%s%s", prefix, call);
     snprintf(in_symbol, sizeof in_symbol, "%zu%s", strlen(name), name);
     return !strcmp(function, name) || (!strncmp(function, "_Z", 2) && strstr(function, in_symbol));
