@@ -388,7 +388,6 @@ gradescope: $(LESSONS:%=build/starters/%.c)
 ifneq ($(filter release,$(MAKECMDGOALS)),)
 export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
 	stat -c %Y CHANGES.md))
-export TAG
 endif
 release: pages $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK)
