@@ -662,6 +662,9 @@ END
     assert_output 'Email address,Workbook (99),"Trim, lesson"
 ada@example.org,75,2.5
 ben@example.org,25,0'
+    sed -i '1s/,ID,/,number,/; 1s/Email address/mail/' "$ROSTER"
+    collect
+    assert_line --partial "No gradebook's file: ROSTER lacks Student and ID, and ID number,"
     sed -i 's/2026-09-15 10:00/soon/; s/^ben.*/ada/' "$ROSTER"
     not_collected 'roster.csv:2: "soon" is not a date and time'
     assert_line --partial 'roster.csv:3: it has 1 columns, the first line has 8.'

@@ -378,12 +378,13 @@ def print_table(students, out, with_course, course):
         for hint in (*student.hints(), *student.published()):
             print(f"{student.name}: {hint}.")
     names = {student.name for student in students}
-    if course.roster and names - set(course.roster):
-        strangers = ", ".join(sorted(names - set(course.roster)))
-        print(f"Not in the roster, so not in the gradebook's file: {strangers}")
-    if set(course.roster) - names:
-        absent = ", ".join(sorted(set(course.roster) - names))
-        print(f"In the roster, but without a folder in the class: {absent}")
+    strangers, absent = names - set(course.roster), set(course.roster) - names
+    if course.roster and strangers:
+        print(f"Not in the roster, so not in the gradebook's file: {', '.join(sorted(strangers))}")
+    if absent:
+        print(f"In the roster, but without a folder in the class: {', '.join(sorted(absent))}")
+    if course.roster and not any((out / file).exists() for file in ("canvas.csv", "moodle.csv")):
+        print(f"No gradebook's file: ROSTER lacks Student and ID, and {', '.join(MOODLE[:3])}.")
     graded = {line["lesson"] for student in students for line in student.lessons}
     if graded and len(graded) < len(course.lessons):
         print(
