@@ -430,6 +430,8 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 # What exists comes here with make -B.
-$(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
+$(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c):
+	@source tools/c_file.sh; expect_c_file $@ >&2
+.DEFAULT:
 	@[ -e $(call quoted,$@) ] || \
 		python3 -SB tools/unknown.py goal $(call quoted,$@) "$(LESSONS)" "$(CASES)"

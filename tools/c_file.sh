@@ -10,12 +10,8 @@ expect_c_file() { # expect_c_file FILE
     elif [ -L "$1" ] && [ ! -e "$1" ]; then
         echo "$1 is a link that leads to no file."
     elif [ ! -e "$1" ]; then
-        case $1 in
-        lessons/* | solutions/*)
-            echo "$1 does not exist. If it was renamed or deleted: git checkout -- $1 brings it" \
-                "back." ;;
-        *) echo "$1 does not exist." ;;
-        esac
+        echo "$1 does not exist.$([[ ! -e .git || $1 != @(lessons|solutions)/* ]] ||
+            echo " If it was renamed or deleted: git checkout -- $1 brings it back.")"
     elif [ ! -r "$1" ]; then
         echo "$1 cannot be read. Let its owner type: chmod u+r '$1'"
     elif IFS= read -r -d '' _ <"$1"; then

@@ -670,6 +670,12 @@ END
     assert_output ""
     assert_equal "$(find build/simulator/objects -name '*.o' -newer mark | wc -l)" "$users"
     is_new build/simulator/libcudart.so.13
+
+    rm "lessons/$FIRST.c"
+    refused "lessons/$FIRST.c does not exist." make "${FIRST%%_*}"
+    refute_output --partial git
+    mkdir .git
+    refused "git checkout -- lessons/$FIRST.c brings it back." make "${FIRST%%_*}"
 }
 
 @test "make test reports a test as it ends, also into a file, and a failed one in one piece" {
