@@ -3,7 +3,7 @@
  * these. */
 #include "virtual.h"
 
-#include <driver_functions.h>
+#include <cuda_runtime.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
