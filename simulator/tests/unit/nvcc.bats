@@ -755,7 +755,8 @@ int main(int, char **arguments)
 }
 C
     compiled program.cu
-    export SIM_SUMMARY=on SIM_REPORT=report
+    # With SIM_IDLE=off no fault comes early, even if the process is interrupted between two calls.
+    export SIM_SUMMARY=on SIM_REPORT=report SIM_IDLE=off
     local how checked unchecked
     # shellcheck disable=SC2162 # A backslash joins two lines.
     while IFS='|' read how checked unchecked; do
