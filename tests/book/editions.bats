@@ -110,12 +110,12 @@ for mark in marks:  # a lesson, and the page on which the contents say it begins
         name, page = re.sub(r"\W", "", mark.title), book.get_destination_page_number(mark) + 1
         if f"{name}{page}" not in re.sub(r"\W", "", "".join(pages[1] + pages[2])):
             print(f"not in the contents: {mark.title}, {page}")
-# A listing that a page can hold is on one.
+# A listing that half a page holds is on one.
 texts, kept, split = ["".join(page) for page in pages], 0, []
 for file in [*Path(sys.argv[2]).glob("[!4]*.html"), *Path(sys.argv[2]).glob("[cnr]*/*.html")]:
     for found in re.findall('<div class="highlight"><pre>(.*?)</pre>', file.read_text(), re.S):
         listing = "".join(unescape(re.sub("<[^>]*>", "", found)).split())
-        if found.count("\n") < 70:
+        if found.count("\n") < 44:
             kept += 1
             split += [] if any(listing in text for text in texts) else [listing[:60]]
 print("listings on one page:", kept > 400, split)

@@ -6,7 +6,6 @@
 // What a student should not see beside the exercise is in an appendix: the hints, the check's
 // report, the solution and the answers of lessons, and of a case of the clinic the report and all
 // that is told behind it.
-// The tables of the pictures are left out.
 (async (title, style) => {
     "use strict";
     const root = new URL(".", location.href).href;
@@ -142,8 +141,7 @@
     const book = make("div");
     book.append(cover, contents);
     for (const [address, article] of pages) {
-        const extras = ".picture-rows, .headerlink, script";
-        for (const extra of article.querySelectorAll(extras)) extra.remove();
+        for (const extra of article.querySelectorAll(".headerlink, script")) extra.remove();
         for (const fold of article.querySelectorAll("details")) fold.open = true;
         nameApart(article, address);
         moveFolds(article, address);

@@ -199,7 +199,7 @@ window.checks = (() => {
 
     function paper() {
         const faults = [];
-        for (const fold of all("article details:not(.tools)")) {
+        for (const fold of all("article details:not(.tools, .picture-rows)")) {
             const closed = all(":scope > :not(summary)", fold)
                 .find((part) => part.textContent.trim() &&
                     (!shown(part) || part.getBoundingClientRect().height < 1));
@@ -218,7 +218,7 @@ window.checks = (() => {
             }
         }
         const extras = ".skip-to-content, button.copy-code, .bar, .contents-drawer, .tip, " +
-            ".live, .tools, .rail";
+            ".live, .tools, .rail, .picture-rows";
         for (const extra of all(extras)) {
             if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
         }
