@@ -1,10 +1,10 @@
 /* 16 A pool across processes
  *
- * Question: One process has a pool, and another will use its memory. What must the first process
- *   send to the second, and what may the second do with the pool?
- * Task (fix): four places, marked YOUR WORK, do what their author believed. Repair them. The second
- *   takes about twelve lines: send the message that receive_with_descriptor in processes.h reads.
- *   It replaces the message that is sent now, and no other message is added.
+ * Question: A process creates a pool, and another process will use its memory. What must the first
+ *   process send to the second, and what may the second do with the pool?
+ * Task (fix): four places, marked YOUR WORK, rest on beliefs that are wrong. Repair them. The
+ *   second takes about twelve lines: send the message that receive_with_descriptor in processes.h
+ *   reads. It replaces the message that is sent now, and no other message is added.
  * Calls: sendmsg(int socket, const struct msghdr *message, int flags)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), which give_access below makes
@@ -82,11 +82,11 @@ static int exporter(int argc, char **argv)
     cudaStream_t stream;
     int *data;
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocFromPoolAsync((void **)&data, parcel.count * sizeof(int), pool, stream));
     CHECK(launch_fill(data, 7, parcel.count, stream));
     CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
     CHECK(cudaMemPoolExportPointer(&parcel.place, data));
     send_parcel(&parcel);
 

@@ -190,6 +190,12 @@ static void host_pool(void)
     CHECK(cudaMemPoolCreate(&pool, &props));
     /* host-pool] */
     CHECK(cudaMemPoolDestroy(pool));
+    /* [numa-pool */
+    props.location.type = cudaMemLocationTypeHostNuma; /* node 0 */
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    /* numa-pool] */
+    CHECK(cudaMemPoolDestroy(pool));
 }
 
 int main(void)
