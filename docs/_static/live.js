@@ -56,7 +56,7 @@
         const squares = Array.from({ length: DAYS }, () => element("i", { className: "later" }));
         const say = element("p", {}, "The days run.");
         const made = element("div", { className: "run-days" },
-            element("div", { className: "run-squares", ariaHidden: "true" }, ...squares), say);
+            element("div", { className: "days-squares", ariaHidden: "true" }, ...squares), say);
         let right = 0;
         let count = 0;
         const runOn = async (device) => {
