@@ -2,8 +2,8 @@
 
 The compiler, the assembler and the linker were not made for files that nobody trusts. Each gets 10
 seconds of a processor (twice CHECK_SECONDS), 2 GiB and files of 128 MiB. For a grader they run as a
-user who is no person and, where the machine allows one, in a sandbox. Of the workbook it shows only
-the headers in lessons/, the simulated device and the student's file.
+user without an account and, where the machine allows one, in a sandbox. Of the workbook it shows
+only the headers in lessons/, the simulated device and the student's file.
 
 No line of another file may come back in what the student reads, with a sandbox or without one. So
 the compiler writes assembly as text, and assembly.py reads it before an assembler does. The option

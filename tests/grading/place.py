@@ -9,7 +9,7 @@ A Place is data, which protect.py finds out once for a grading and keeps as JSON
                 is full, and what this machine is too busy for is no fault of the program's
     sandbox     how sandbox.py makes one: user, number, root, or "" for none
     seen        the folder with what a program sees in a sandbox
-    user        for root: the number of the user who compiles and runs, who is no person, or 0
+    user        for root: the number of the user who compiles and runs, without an account, or 0
     users       true: each lesson has such a user of its own
     cgroup      a folder that limits the memory of what runs, or ""; groups: where one can be made
     events      the name of its file that counts what the kernel ended for it
@@ -80,7 +80,7 @@ class Place:
 
     @property
     def as_user(self):
-        """The words before a command that is to run as the user who is no person."""
+        """The words before a command that is to run as the user without an account."""
         number = f"--reuid={self.user}", f"--regid={self.user}"
         return ["setpriv", *number, "--clear-groups", "--no-new-privs"] if self.user else []
 

@@ -23,7 +23,7 @@ from run import run
 from usage import call
 
 AS_ANOTHER = ["setpriv", "--reuid=61200", "--regid=61200", "--clear-groups"]
-NUMBERS = 61200, 800  # of users who are no persons
+NUMBERS = 61200, 800  # of users without an account
 
 CANARY = """#define _GNU_SOURCE
 #include "workbook.h"
@@ -191,7 +191,7 @@ def canary(folder, place):
 
 def chosen(folder, place):
     """(the place with the best sandbox that works, ""), or (None, why no program runs). Root lets a
-    student's program run as a user who is no person. Each way is tried twice, because one failure
+    student's program run as a user without an account. Each way is tried twice, because one failure
     on a busy machine must not cost a grading its sandbox."""
     number = NUMBERS[0] + os.getpid() % NUMBERS[1] if is_root() else 0
     ways = []

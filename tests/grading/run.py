@@ -197,7 +197,7 @@ class Run:
         base = {"PATH": "/usr/bin:/bin", "HOME": self.here, "LC_ALL": "C"}
         environment = {**base, **self.environment}
         # The limit counts all processes of a user. So it is set only where a sandbox or a number
-        # that is no person's has the user for itself, and after the change to that user.
+        # without an account has the user for itself, and after the change to that user.
         if place.grading and (place.sandbox or place.user):
             most = ["prlimit", f"--nproc={place.processes}"]
         if not place.sandbox:

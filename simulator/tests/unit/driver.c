@@ -118,7 +118,7 @@ CASE(errors)
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &other));
 }
 
-/* Attributes of several at once; an address of nobody's has none and is no error. */
+/* Attributes of several at once; an address in no allocation has none and is no error. */
 CASE(attributes)
 {
     static int mine;
