@@ -211,10 +211,12 @@ window.checks = (() => {
         const lost = all("article .picture svg *").find(
             (part) => getComputedStyle(part).display === "none" && !part.closest("defs"));
         if (lost) faults.push(`a part of a picture is not printed: ${describe(lost)}`);
-        for (const block of all("article pre, article .picture, article .table-wrapper")) {
-            if (block.scrollWidth > block.clientWidth + 1 && shown(block)) {
-                faults.push(`cut off on paper (${block.scrollWidth} pixels in ` +
-                    `${block.clientWidth}): ${describe(block)}`);
+        const blocks = "article :is(pre, .picture, .table-wrapper, .stepper-state)";
+        for (const block of all(blocks).filter(shown)) {
+            for (const way of ["Width", "Height"]) {
+                const [full, room] = [block[`scroll${way}`], block[`client${way}`]];
+                if (full > room + 1)
+                    faults.push(`cut off on paper (${full} pixels in ${room}): ${describe(block)}`);
             }
         }
         const extras = ".skip-to-content, button.copy-code, .bar, .contents-drawer, .tip, " +
