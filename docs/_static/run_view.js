@@ -642,7 +642,6 @@ const runView = (() => {
             view.rows = Math.max(...run.steps.map(({ streams }) => streamRows(streams).length));
             view.at = Math.min(at, end());
             isRepaired = false;
-            place.classList.toggle("is-bare", !run.rows?.length && !Object.keys(run.tops).length);
             effects = effectsOf(run);
             shows = viewOf(run);
             list(run.code);
