@@ -21,6 +21,10 @@ from check import (
 GOES_ON = """the exporter goes on when the importer's event has arrived, and waits for no other
     message: the messages stay as they are. A message for which the importer's host has waited
     orders the work as well, but both hosts stand still for it."""
+DESTROYED = """an event is destroyed after the other process has used it: the exporter's when the
+    importer's has come, and the importer's when the exporter's last message has come, which says
+    that the exporter's stream has passed its wait."""
+BOTH = (("exporter", "importer"), ("importer", "exporter"))
 NO_ORDER = "none of the calls that order work"
 ORDERING = (
     *("launch_fill", "launch_add", *COPY, "cudaFreeAsync", *RECORD, "cudaStreamWaitEvent"),
@@ -42,6 +46,7 @@ class Process:
         self.own = set(self.sent.column("event"))
         self.records = journal.records.where(event=self.own)
         self.waits_for = journal.ok("cudaStreamWaitEvent").where(event=self.opened)
+        self.destroyed = journal.ok("cudaEventDestroy").where(event=self.own)
         self.frees = journal.ok("cudaFreeAsync")
         self.hazards = journal.hazards
 
@@ -92,7 +97,7 @@ class Process:
 
 def processes(check):
     run = check.run_both()
-    return Process(run, "exporter", "importer"), Process(run, "importer", "exporter")
+    return [Process(run, *names) for names in BOTH]
 
 
 @met_by_starter
@@ -128,6 +133,21 @@ def test_recorded(check):
         miss(f"""the importer records its event before it sends it. The exporter waits as soon as it
             receives the event, and a wait for an event that is not recorded yet waits for nothing.
             Happened: {importer.history}""")
+    came = exporter.journal.ok("cudaIpcOpenEventHandle").first
+    if early := exporter.destroyed.before(came).first:
+        miss(f"""{DESTROYED}
+            Happened: the exporter destroyed its event{line_of(early)}, before the importer's event
+            had come.""")
+    stopped = check.ask("both processes call split.", "stop", both=True, hazards=True, early=True)
+    exporter, importer = (Process(stopped, *names) for names in BOTH)
+    if early := importer.destroyed.first:
+        miss(f"""{DESTROYED}
+            Happened: where the exporter ends without its last message, the importer has destroyed
+            its event{line_of(early)}.""")
+    if processes(check)[0].waits_for and not exporter.waits_for:
+        miss(f"""{DESTROYED}
+            Happened: the exporter sent its last message before its stream waited for the importer's
+            event.""")
 
 
 @met_by_starter
