@@ -22,6 +22,20 @@ cudaError_t asked_cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoo
     return cudaMemPoolCreate(pool, props);
 }
 
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle,
+                                                 enum cudaMemAllocationHandleType type,
+                                                 unsigned flags);
+
+static int asked_imported; /* the descriptor by which a pool was imported last */
+
+cudaError_t asked_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle,
+                                                       enum cudaMemAllocationHandleType type,
+                                                       unsigned flags)
+{
+    asked_imported = (int)(uintptr_t)handle;
+    return cudaMemPoolImportFromShareableHandle(pool, handle, type, flags);
+}
+
 static cudaMemPool_t asked_pool(void)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -227,6 +241,7 @@ static int asked_importer(int value)
 int main(int argc, char **argv)
 {
     int value = argc > 2 ? atoi(argv[2]) : 0, number;
+    struct stat about;
     if (*argv[1] == 'p') {
         cudaMemPool_t pool = create_pool();
         cudaError_t exported = cudaMemPoolExportToShareableHandle(
@@ -238,8 +253,13 @@ int main(int argc, char **argv)
     }
     if (*argv[1] == 's')
         return asked_send((size_t)value);
-    if (split())
-        return *argv[1] == 'i' ? importer() : asked_importer(value);
+    if (split()) {
+        if (*argv[1] == 'e')
+            return asked_importer(value);
+        int status = importer();
+        printf("\nleft open = %d\n", fstat(asked_imported, &about) == 0);
+        return status;
+    }
     if (*argv[1] == 'i')
         return asked_export(value);
     exporter(1, argv); /* its status does not matter: it expects 8, whatever VALUE is */

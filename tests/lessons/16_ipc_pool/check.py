@@ -291,6 +291,10 @@ def test_refused(check):
     frees = journal.frees.where(allocation=data)
     if len(frees) != 1:
         miss(f"the importer frees its import, once. Happened: frees of the import: {len(frees)}.")
+    if run.answer("left open") == "1":
+        miss("""the importer closes the descriptor that came when it has imported the pool, which
+            no longer needs it.
+            Happened: the descriptor was open at the end of importer.""")
     if (more := run.answer("bytes after the last message")) != "0":
         miss(f"the importer sends one byte, and nothing after it. Happened: it sent {more} more.")
 
