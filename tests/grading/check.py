@@ -182,20 +182,20 @@ QUERY = ("cudaStreamQuery", "cudaEventQuery")
 LAST_ERROR = ("cudaGetLastError", "cudaPeekAtLastError")
 # These calls wait for other work, but NVIDIA does not promise that they do (lesson 05).
 MAY_WAIT = {"cudaFree", "cudaFreeHost", "cudaHostUnregister"}
-# What a program must destroy: {its name in a journal: (the calls that make it, that which ends it)}
+# What a program must destroy: {the call that ends it: (its name in a journal, the calls that make
+# it)}
 MADE = {
-    "event": (
+    "cudaEventDestroy": (
+        "event",
         ("cudaEventCreate", "cudaEventCreateWithFlags", "cudaIpcOpenEventHandle"),
-        "cudaEventDestroy",
     ),
-    "stream": (
+    "cudaStreamDestroy": (
+        "stream",
         ("cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"),
-        "cudaStreamDestroy",
     ),
-    "pool": (
-        ("cudaMemPoolCreate", "cudaMemPoolImportFromShareableHandle"),
-        "cudaMemPoolDestroy",
-    ),
+    "cudaMemPoolDestroy": ("pool", ("cudaMemPoolCreate", "cudaMemPoolImportFromShareableHandle")),
+    "cudaGraphDestroy": ("graph", ("cudaGraphCreate", "cudaStreamEndCapture")),
+    "cudaGraphExecDestroy": ("graph", ("cudaGraphInstantiate", "cudaGraphInstantiateWithFlags")),
 }
 
 
@@ -483,7 +483,7 @@ class Run:
             lines = self.lines_of(path)
             if reset := lines.ok("cudaDeviceReset").last:
                 lines = lines.after(reset)
-            for kind, (calls, destroy) in MADE.items():
+            for destroy, (kind, calls) in MADE.items():
                 gone = set(lines.ok(destroy).column(kind))
                 found += [x for x in lines.ok(*calls) if x[kind] not in gone]
         return found
@@ -1119,8 +1119,8 @@ class Check:
                 Happened: {visible(run.output)}""")
 
     def expect_clean(self, run):
-        """Exit status 0, no hazard, nothing left allocated, every event, stream and pool destroyed,
-        nothing that is not modeled."""
+        """Exit status 0, no hazard, nothing left allocated, every event, stream, pool and graph
+        destroyed, nothing that is not modeled."""
         self.last = run
         found = hazard_words(run.errors)
         hazard = f"""each access is ordered, and within memory that is allocated at that time.
@@ -1185,8 +1185,8 @@ class Check:
         if kept := kept.that(lambda x: x not in once):
             left = Counter(f"{x['call']} in line {x.get('line')}" for x in kept).most_common(5)
             text = ", ".join(f"{count} of {call}" for call, count in left)
-            miss(f"""at the end the program destroys what it has created: each event, stream, and
-                pool.
+            miss(f"""at the end the program destroys what it has created: each event, stream, pool,
+                and graph.
                 Happened: not destroyed: {text.replace(" in line None", "")}.""")
 
     def keeps(self, line):

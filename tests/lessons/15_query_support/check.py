@@ -163,7 +163,8 @@ def test_clean(check):
     for environment in ({}, {"SIM_FAIL": EXPORT_FAILS}, {"SIM_HANDLE_TYPES": 0}):
         run = support(check, "support_find returns, also where sharing fails.", **environment)
         journal = run.journal
-        made, gone = len(journal.ok(*MADE["pool"][0])), len(journal.ok(MADE["pool"][1]))
+        made = len(journal.ok(*MADE["cudaMemPoolDestroy"][1]))
+        gone = len(journal.ok("cudaMemPoolDestroy"))
         where = "".join(f" ({k}={v})" for k, v in environment.items())
         if made != gone:
             miss(f"""a pool that was created only to see whether it can be shared is destroyed,

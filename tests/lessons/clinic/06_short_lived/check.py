@@ -3,7 +3,7 @@
 from check import MADE, line_of, met_by_starter, miss
 from clinic import test_ends_well
 
-CREATE = MADE["stream"][0]
+CREATE = MADE["cudaStreamDestroy"][1]
 
 
 @met_by_starter
