@@ -176,6 +176,7 @@ def words(line):
 SUCCESS = "cudaSuccess"
 ALLOCATE = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREE = ("cudaFreeAsync", "cudaFree")
+MEMSET = ("cudaMemsetAsync", "cudaMemset", "cudaMemset2DAsync", "cudaMemset2D")
 COPY = ("cudaMemcpyAsync", "cudaMemcpy", "cudaMemcpy2DAsync", "cudaMemcpy2D")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
@@ -284,6 +285,23 @@ class Journal(list):
                 return False
             end = max(end, begin + bytes_)
         return end >= size
+
+    def values(self, size, first=0):
+        """The values that the parts of `size` bytes of an allocation, from byte `first` on, have
+        after these uses of it, or None where something was added to what nobody had written. A
+        memset counts as one to 0."""
+        ranges = [(x.get("inner_offset", 0), x.get("inner_offset", 0) + x["bytes"]) for x in self]
+        edges = {first}.union(*ranges)
+        held = {edge: None for edge in sorted(edges) if first <= edge < first + size}
+        for x, (begin, end) in zip(self, ranges):
+            for part in [part for part in held if begin <= part < end]:
+                if x["call"] != "launch_add":
+                    held[part] = x.get("value", 0)
+                elif held[part] is None:
+                    return None
+                else:
+                    held[part] += x["value"]
+        return list(held.values())
 
     def column(self, field):
         """The values of one field, line by line."""

@@ -2,7 +2,9 @@
 
 from check import (
     ALLOCATE,
+    MEMSET,
     MIB,
+    Journal,
     expect_no_asking,
     failed_call,
     line_of,
@@ -11,6 +13,7 @@ from check import (
     miss,
 )
 
+WRITE = ("launch_fill", "launch_add", *MEMSET)
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
 MOST = 1100  # ask.h has room for as many answers
 ASKED = """serve as the rest of the lesson calls it, and CUDA calls in it that succeed."""
@@ -142,28 +145,25 @@ def test_once(check):
         expect_no_asking(calls, "the host waits once, after the last request, for its stream.")
 
 
-def is_answered(calls, i, size, answers=None):
-    """Has request i filled its memory, and was the last int of that copied after it? With the
-    number of the allocation `answers`: to answers[i]."""
-    for at, fill in enumerate(calls):
-        if fill["call"] != "launch_fill" or (fill["value"], fill["bytes"]) != (i, size):
+def answered(calls, size, answers=None):
+    """The requests that had filled their memory when the last int of it was copied. With the number
+    of the allocation `answers`: those for which it was copied to their answer."""
+    found, uses = set(), {}
+    for call in calls:
+        written = uses.setdefault(call.get("allocation"), Journal())
+        if call["call"] in WRITE:
+            written.append(call)
+        rows = call.get("rows", 1)  # a copy in rows takes the last int of each request
+        if call.get("kind") != "DeviceToHost" or call["bytes"] != 4 * rows:
             continue
-        last = fill.get("inner_offset", 0) + size - 4
-        for later in calls[at + 1 :]:
-            if later.get("allocation") != fill["allocation"]:
-                continue
-            first = later.get("inner_offset", 0)
-            if later["call"] == "launch_fill" and first <= last < first + later["bytes"]:
-                break
-            if later.get("kind") == "DeviceToHost":
-                rows = later.get("rows", 1)  # a copy in rows takes the last int of each request
-                taken = range(first, first + rows * size, size)
-                if later["bytes"] != 4 * rows or last not in taken:
-                    continue
-                to = later.get("host_offset", 0) + 4 * taken.index(last)
-                if answers is None or (later.get("host_allocation"), to) == (answers, 4 * i):
-                    return True
-    return False
+        for row in range(rows):
+            end = call.get("inner_offset", 0) + 4 + row * size
+            to = (call.get("host_allocation"), call.get("host_offset", 0) // 4 + row)
+            values = set(written.values(size, end - size) or ())
+            found |= {
+                i for i in values if values == {i} and (answers is None or to == (answers, i))
+            }
+    return found
 
 
 @met_by_starter
@@ -175,7 +175,7 @@ def test_device(check):
         check.after(test_keeps, test_loops)
         miss(f"{REQUEST} Happened: the program ended before it called serve.")
     answers = answers["allocation"]
-    missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB, answers)]
+    missing = sorted(set(range(16)) - answered(calls, 4 * MIB, answers))
     if missing and (failed := failed_call(check.last.errors)):
         miss(f"""{REQUEST} Its memory is freed after that.
             Happened: the program ended in request {missing[0]}: {failed}.""")
@@ -183,7 +183,7 @@ def test_device(check):
         asked(check)  # what ended the program there is the cause here, too
         fills = calls.where(call="launch_fill", bytes=4 * MIB)
         filled = {i for i in fills.column("value") if i in range(16)}
-        copied = sum(is_answered(calls, i, 4 * MIB) for i in missing)
+        copied = len(answered(calls, 4 * MIB).intersection(missing))
         if copied:
             check.after(test_no_other_stream, test_once)  # where a copy goes decides who waits
         elsewhere = f"{copied} copies of these ints went to other memory of the host. "
@@ -215,9 +215,9 @@ def test_answers(check):
             continue
         happened = f"""of {number} request{"s" * (number > 1)} of {size} bytes, answers[{wrong[0]}]
             was {got[wrong[0]]} when serve returned (-1: not written)."""
-        calls = run.journal.that(lambda x: "call" in x)
-        late = [i for i in wrong[:20] if got[i] == "-1" and is_answered(calls, i, size)]
-        if late:
+        calls = run.journal.that(lambda x: "result" in x)
+        late = {i for i in wrong if got[i] == "-1"}
+        if late & answered(calls, size):
             if held(check)[1]:
                 check.after(test_no_other_stream)  # it waited for another stream instead
             miss(f"""serve returns when every answer has arrived: it waits for the last copy.

@@ -8,6 +8,7 @@ import re
 from check import (
     ALLOCATE,
     COPY,
+    MEMSET,
     MIB,
     SCHEDULES,
     SUCCESS,
@@ -23,7 +24,6 @@ from check import (
 
 FRAMES, LIBRARY = 6, 20 * MIB
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
-MEMSET = ("cudaMemsetAsync", "cudaMemset", "cudaMemset2DAsync", "cudaMemset2D")
 WORK = ("launch_fill", "launch_add", *MEMSET, *COPY)
 TOO_EARLY = {
     *("use before allocation", "allocation before the free", "use after free"),
@@ -325,23 +325,6 @@ def other_threshold(journal):
     return f" The default pool's was set to {values[-1]} bytes." if len({*values}) > 1 else ""
 
 
-def values(uses, size):
-    """The values that the parts of a buffer have after these uses; None: something was added to
-    what nobody had written."""
-    edges = {0, size}
-    ranges = [(x.get("inner_offset", 0), x.get("inner_offset", 0) + x["bytes"]) for x in uses]
-    held = dict.fromkeys(sorted(edges.union(*ranges) - {size}))
-    for x, (begin, end) in zip(uses, ranges):
-        for part in [part for part in held if begin <= part < end]:
-            if x["call"] != "launch_add":
-                held[part] = x.get("value", 0)
-            elif held[part] is None:
-                return None
-            else:
-                held[part] += x["value"]
-    return list(held.values())
-
-
 def test_numbers(check):
     expect_a_frame(check)
     for number, size, lines in frames(*drawn(check)):
@@ -351,7 +334,7 @@ def test_numbers(check):
             miss(f"""load copies the staging buffer into the input, as at the start.
                 Happened: in frame {number} no copy of {size} bytes reads the staging buffer.""")
         uses = lines.ok(*WORK).where(allocation=load["source_allocation"])
-        held = values(uses, size)
+        held = uses.values(size)
         if not held or None in held:
             first = uses.first or {"call": "no call"}
             of = f" of {first['bytes']} of {size} bytes" if "bytes" in first else ""
