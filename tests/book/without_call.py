@@ -30,8 +30,6 @@ NOT_NEEDED = {
     ],
     # It orders nothing.
     "08_stream_order": ["pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX)"],
-    # It is for a buffer that the limit refuses.
-    "09_migration": ["cudaFreeAsync(data, work)"],
 }
 INSTEAD = {
     r"cuda(?!GetError)[A-Z]\w*|launch_\w+": "cudaSuccess",

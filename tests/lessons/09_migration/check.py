@@ -372,6 +372,13 @@ def test_limit(check):
         called = larger and f"called {larger['call']}, which returned {larger['result']}"
         miss(f"""try_larger asks the program's own pool, too, which refuses it.
             Happened: it {called or "asked no pool"}.""")
+    roomy = check.run_late(mib, SIM_SEGMENT="512").journal
+    given = roomy.allocations.where(bytes=larger["bytes"]).first
+    if given and not roomy.ok("cudaFreeAsync").of(given):
+        how = "by cudaFree" if roomy.ok("cudaFree").of(given) else "by no call"
+        miss(f"""try_larger frees what it gets by cudaFreeAsync.
+            Happened: with segments of 512 MiB, to which the limit is rounded up, it got the buffer,
+            which was freed {how}.""")
     large, ended = large_run(check)
     limit = 2 * large * MIB
     given = ended.journal.ok("cudaMemPoolCreate").column("max_size")
