@@ -115,8 +115,11 @@ def judged(rule, check):
     except Exception as error:  # noqa: BLE001
         miss = error if isinstance(error, Miss) else lost(rule, error)
         run = miss.run or check.last
-        miss = check.ended_by(run) or miss
-        if check.said.setdefault(re.sub(r"\d+", "", str(miss)), rule) is not rule:
+        ended = check.ended_by(run)
+        miss = ended or miss
+        # What ended two runs is the same mistake, in whichever streams it was.
+        key = ended.lines[0] if ended else re.sub(r"\d+", "", str(miss))
+        if check.said.setdefault(key, rule) is not rule:
             return waits(rule, "first repair what is missed above: here it is the same")
         if check.missed and check.misses_once:
             return waits(rule, "first repair what is missed above")

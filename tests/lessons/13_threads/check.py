@@ -42,8 +42,8 @@ def cannot_end(run):
     return run.journal.hazards.where(kind="a thread that cannot end")
 
 
-def used_after_free(run):
-    return run.journal.hazards.where(kind="use after free")
+def ended_by_free(run):
+    return run.journal.hazards.where(kind={"use after free", "double free"})
 
 
 def own(check):
@@ -132,19 +132,19 @@ def by_thread(journal):
 def test_threads(check):
     found, run = own(check), check.run(**LATE)
     # What ends the program early is missed by another rule.
-    if len(found) != 3 and not cannot_end(run) and not used_after_free(run):
+    if len(found) != 3 and not cannot_end(run) and not ended_by_free(run):
         miss(f"""three pairs of streams, each with a pool of its own.
             Happened: pools that were created: {len(found)}.""")
     for handover, name in zip(found, ("legacy", "per-thread", "created")):
         if not handover.made:
             check.after(test_rounds)  # no buffer of that pool
-        if not handover.fills and used_after_free(run):
-            check.after(test_free)
         used = handover.adds or handover.copies or handover.frees
         producer, consumer = places(handover.fills), places(used)
         threads, streams = ({place[i] for place in producer | consumer} for i in (0, 1))
         wanted = streams == {name} if name != "created" else len(streams) == 2
         if not (len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted):
+            if ended_by_free(run):
+                check.after(test_free)
             miss(f"""with the {name} streams the producer fills the buffers in its thread and in the
                 stream that it is given, and the consumer adds in its own.
                 Happened: the fills were made by {listed(handover.fills) or "no thread"}, and what
@@ -190,6 +190,9 @@ def why_not_waited(journal, handover, hazard):
     if not record:
         return ""
     where, stream = f"In round {fill['value'] + 1} ", f"stream {use['stream']}"
+    copy = handover.copies.of(hazard).first
+    if hazard.get("earlier_call") == "launch_add" and copy:
+        return f"{where}{stream} adds and stream {copy['stream']} copies, in no order."
     waits = journal.before(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
     if waits.after(record):
         return f"{where}{stream} waited for another event than the one that was recorded there."
@@ -220,6 +223,7 @@ def expect_filled(check, pair, sentence, *reasons):
     ).first
     why = hazard and [reason(answers.journal, x, hazard) for reason in reasons for x in found]
     if hazard and (any(why) or len(reasons) > 1):
+        check.after(test_threads)
         miss(f"""with {PAIRS[pair]}, the consumer's work on a buffer comes after the producer's fill
             on the device, too: {sentence}
             Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
@@ -263,10 +267,17 @@ def test_free(check):
             stream of that use, or one that waits for it."""
         hazard = answers.journal.hazards.where(kind=OF_FREES).first
         if hazard and found:
+            if hazard["kind"] == "free before the use ends":
+                check.after(test_threads)
+                if places(found[0].adds) != places(found[0].copies):
+                    check.after(test_created)
+            elif hazard["call"] == "launch_fill":
+                check.after(test_recorded)
             at = line_of(answers.journal.numbered.get(hazard.get("later"), {}))
+            used = f"The use is by {listed(found[0].adds)}, the" if found[0].adds else "The"
             miss(f"""{sentence}
                 Happened: with {PAIRS[pair]}: {hazard["kind"]}, by {hazard["call"]}{at}.
-                The use is by {listed(found[0].adds)}, the free by {listed(found[0].frees)}.""")
+                {used} free is by {listed(found[0].frees)}.""")
         for handover in found:
             if len(handover.frees) != len(handover.made):
                 miss(f"""{sentence}
@@ -279,7 +290,7 @@ def test_rounds(check):
         answers, rounds, size, found = ended(check, pair)
         if cannot_end(answers):
             continue
-        if used_after_free(answers):
+        if ended_by_free(answers):
             check.after(test_free)
         for count, handover in zip((rounds, 3), found):
             other = answers.journal.allocations
