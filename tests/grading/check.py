@@ -108,7 +108,8 @@ def expect_no_asking(lines, sentence):
 def expect_no_legacy(lines, sentence):
     """No stream of the program is ordered by the legacy stream, with which each blocking stream is;
     sentence: what orders it, in the rule's words."""
-    legacy = lines.calls(*ALLOCATE, *FREE, *RECORD, "cudaStreamWaitEvent").where(stream="legacy")
+    order = (*ALLOCATE, *FREE, *RECORD, "cudaStreamWaitEvent", "launch_fill", "launch_add")
+    legacy = lines.calls(*order).where(stream="legacy")
     if legacy:
         miss(f"""{sentence}
             Happened: {legacy[0]["call"]}{line_of(legacy[0])} is in the legacy stream, which waits
