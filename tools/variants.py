@@ -15,7 +15,8 @@ which stands above it, and not from the program. The kinds are:
     starter   a lesson's file, lessons/NN_name.c, as it is delivered
     repair    the book's repair of a case
     mutant    a mistake that students make. It must miss the rule that its line "misses" names
-              (test_bytes of the room's check.py), which must say the words behind that
+              (test_bytes of the room's check.py), which must say the words behind that, and no
+              other; what is several mistakes names several, as in "misses bytes phase: WORDS"
     style     a right answer that its author would not have written; it must meet every rule
 
 Then come its edits. An edit is a few lines of the program, of which those with "-" go and those
@@ -142,7 +143,7 @@ def variant_of(room, number, heading, lines):
     begin = next((at for at, (_, line) in enumerate(lines) if EDIT.match(line)), len(lines))
     head = [about.strip(), *(line for _, line in lines[:begin] if line)]
     misses, says = "", ""
-    if missed := re.fullmatch(r"misses (\w+): (.+)", head[-1]):
+    if missed := re.fullmatch(r"misses ([\w ]+): (.+)", head[-1]):
         misses, says = missed.groups()
         head.pop()
     edits = edits_in(lines[begin:], file_of(room))

@@ -9,6 +9,8 @@ from check import (
     MAY_WAIT,
     MIB,
     SUCCESS,
+    Miss,
+    expect_first,
     expect_narrow_wait,
     hazard_words,
     met_by_starter,
@@ -47,8 +49,8 @@ def support(check, sentence, how="support", pools=None, sharing=None, **environm
     shown = f"{sentence} ({where})" if where else sentence
     run = check.ask(shown, how, early=True, special=True, **environment)
     if run.early:
-        run.early.lines.append(f"({history(run)[:-1]})")
-        run.expect_return()
+        expect_first(run.told, run.early.lines[-1], run.early)
+        raise Miss(*run.early.lines, f"({history(run)[:-1]})", run=run)
     for question, right in (("pools", pools), ("sharing", sharing)):
         got = run.answers.get(question, [])
         if right is not None and got != [str(right)]:

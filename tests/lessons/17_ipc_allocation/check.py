@@ -192,7 +192,8 @@ def test_free(check):
     check.after(test_shared)
     exporter, importer = processes(check)
     free, handle = importer.frees.first, importer.sent.first
-    if now := importer.journal.ok("cudaFree").first:
+    imported = importer.journal.ok("cudaMemPoolImportPointer")
+    if now := importer.journal.ok("cudaFree").of(imported).first:
         miss(f"""the importer's free is in its stream, after its add: cudaFreeAsync.
             Happened: cudaFree{line_of(now)} is a call of the host, and in no stream. On an H200 it
             waited for nothing.""")
