@@ -11,6 +11,12 @@
 
 int close(int descriptor);
 
+static int asked_is_open(int descriptor)
+{
+    struct stat about;
+    return fstat(descriptor, &about) == 0;
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props);
 
 static int asked_types; /* the handle types of the pool that was created last */
@@ -123,7 +129,6 @@ static const int *asked_open; /* the descriptor that is to be sent */
 /* What the student's file calls: says what is sent, and why a message is refused. */
 ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
 {
-    struct stat about;
     const struct cmsghdr *head = message->msg_control;
     int number;
     if (asked_open && head && message->msg_controllen >= sizeof *head + sizeof number) {
@@ -132,7 +137,7 @@ ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
                "parcel's descriptor is %d\n",
                head->cmsg_level, head->cmsg_type, (size_t)head->cmsg_len, number, *asked_open);
     }
-    int is_open = asked_open && fstat(*asked_open, &about) == 0;
+    int is_open = asked_open && asked_is_open(*asked_open);
     ssize_t sent = sendmsg(socket, message, flags);
     if (sent >= 0 && asked_open)
         printf("\nnot sent = %zu\n", sizeof(struct parcel) - (size_t)sent);
@@ -153,15 +158,6 @@ int asked_close(int descriptor)
     return failed;
 }
 
-static int asked_open_files(void)
-{
-    struct stat about;
-    int found = 0;
-    for (int descriptor = 0; descriptor < 256; descriptor++)
-        found += fstat(descriptor, &about) == 0;
-    return found;
-}
-
 static int asked_send(size_t count)
 {
     struct parcel parcel;
@@ -171,10 +167,9 @@ static int asked_send(size_t count)
         return 1;
     other = ends[0];
     asked_open = &parcel.descriptor;
-    int open = asked_open_files() - 1; /* all but the parcel's, which has to be closed */
-    errno = 0;                         /* what send_parcel may print is of its own calls */
+    errno = 0; /* what send_parcel may print is of its own calls */
     send_parcel(&parcel);
-    printf("\nleft open = %d\n", asked_open_files() - open);
+    printf("\nleft open = %d\n", asked_is_open(parcel.descriptor));
     printf("\nclosed in vain = %d\n", asked_failed);
     close(parcel.descriptor);
     asked_arrived(ends[1]);
@@ -241,7 +236,6 @@ static int asked_importer(int value)
 int main(int argc, char **argv)
 {
     int value = argc > 2 ? atoi(argv[2]) : 0, number;
-    struct stat about;
     if (*argv[1] == 'p') {
         cudaMemPool_t pool = create_pool();
         cudaError_t exported = cudaMemPoolExportToShareableHandle(
@@ -257,7 +251,7 @@ int main(int argc, char **argv)
         if (*argv[1] == 'e')
             return asked_importer(value);
         int status = importer();
-        printf("\nleft open = %d\n", fstat(asked_imported, &about) == 0);
+        printf("\nleft open = %d\n", asked_is_open(asked_imported));
         return status;
     }
     if (*argv[1] == 'i')
