@@ -278,8 +278,8 @@ def test_free(check):
                 after_threads(check)
                 if places(found[0].adds) != places(found[0].copies):
                     check.after(test_created)
-            elif hazard["call"] == "launch_fill":
-                check.after(test_recorded)
+            if "launch_fill" in (hazard["call"], hazard.get("earlier_call")):
+                check.after(test_recorded, test_created)
             at = line_of(answers.journal.numbered.get(hazard.get("later"), {}))
             used = f"The use is by {listed(found[0].adds)}, the" if found[0].adds else "The"
             miss(f"""{sentence}
