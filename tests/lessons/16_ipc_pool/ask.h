@@ -11,10 +11,11 @@
 
 int close(int descriptor);
 
-static int asked_is_open(int descriptor)
+/* The number of the file behind a descriptor; 0: it is closed. */
+static ino_t asked_file(int descriptor)
 {
     struct stat about;
-    return fstat(descriptor, &about) == 0;
+    return fstat(descriptor, &about) == 0 ? about.st_ino : 0;
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props);
@@ -32,13 +33,15 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *hand
                                                  enum cudaMemAllocationHandleType type,
                                                  unsigned flags);
 
-static int asked_imported; /* the descriptor by which a pool was imported last */
+static int asked_imported; /* the descriptor by which a pool was imported last, and its file */
+static ino_t asked_came;
 
 cudaError_t asked_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle,
                                                        enum cudaMemAllocationHandleType type,
                                                        unsigned flags)
 {
     asked_imported = (int)(uintptr_t)handle;
+    asked_came = asked_file(asked_imported);
     return cudaMemPoolImportFromShareableHandle(pool, handle, type, flags);
 }
 
@@ -137,7 +140,7 @@ ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
                "parcel's descriptor is %d\n",
                head->cmsg_level, head->cmsg_type, (size_t)head->cmsg_len, number, *asked_open);
     }
-    int is_open = asked_open && asked_is_open(*asked_open);
+    int is_open = asked_open && asked_file(*asked_open) != 0;
     ssize_t sent = sendmsg(socket, message, flags);
     if (sent >= 0 && asked_open)
         printf("\nnot sent = %zu\n", sizeof(struct parcel) - (size_t)sent);
@@ -168,8 +171,9 @@ static int asked_send(size_t count)
     other = ends[0];
     asked_open = &parcel.descriptor;
     errno = 0; /* what send_parcel may print is of its own calls */
+    ino_t file = asked_file(parcel.descriptor);
     send_parcel(&parcel);
-    printf("\nleft open = %d\n", asked_is_open(parcel.descriptor));
+    printf("\nleft open = %d\n", asked_file(parcel.descriptor) == file);
     printf("\nclosed in vain = %d\n", asked_failed);
     close(parcel.descriptor);
     asked_arrived(ends[1]);
@@ -251,7 +255,7 @@ int main(int argc, char **argv)
         if (*argv[1] == 'e')
             return asked_importer(value);
         int status = importer();
-        printf("\nleft open = %d\n", asked_is_open(asked_imported));
+        printf("\nleft open = %d\n", asked_came != 0 && asked_file(asked_imported) == asked_came);
         return status;
     }
     if (*argv[1] == 'i')
