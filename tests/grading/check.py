@@ -469,11 +469,11 @@ class Run:
                 return f"{question} returned {visible(got[0])} instead of {answer}.{more}"
         return ""
 
-    def expect_return(self):
-        """Misses where the program ended too early. One reason is missed once."""
+    def expect_return(self, more=""):
+        """Misses where the program ended too early, and says more. One reason is missed once."""
         if self.early:
             expect_first(self.told, self.early.lines[-1], self.early)
-            raise self.early
+            raise Miss(*self.early.lines, more, run=self)
 
     @property
     def stands_still(self):

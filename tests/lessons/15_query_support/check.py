@@ -9,8 +9,6 @@ from check import (
     MAY_WAIT,
     MIB,
     SUCCESS,
-    Miss,
-    expect_first,
     expect_narrow_wait,
     hazard_words,
     met_by_starter,
@@ -48,9 +46,7 @@ def support(check, sentence, how="support", pools=None, sharing=None, **environm
     where = " ".join(f"{name}={value}" for name, value in environment.items())
     shown = f"{sentence} ({where})" if where else sentence
     run = check.ask(shown, how, early=True, special=True, **environment)
-    if run.early:
-        expect_first(run.told, run.early.lines[-1], run.early)
-        raise Miss(*run.early.lines, f"({history(run)[:-1]})", run=run)
+    run.expect_return(f"({history(run)[:-1]})")
     for question, right in (("pools", pools), ("sharing", sharing)):
         got = run.answers.get(question, [])
         if right is not None and got != [str(right)]:
