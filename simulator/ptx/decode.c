@@ -738,8 +738,10 @@ static void end_function(struct decoder *d)
         d->statement.text = d->references[0].name;
         decode_refuse(d, "a label that is nowhere");
     }
-    if (!d->failed && !d->module->is_debug)
+    if (!d->failed && !d->module->is_debug) {
+        decode_guard_loads(d);
         decode_fuse(d);
+    }
     if (!d->failed)
         decode_take_apart(d);
     for (uint32_t n = (uint32_t)d->code->count, next = n; n-- > 0;) {
@@ -748,6 +750,7 @@ static void end_function(struct decoder *d)
     }
     decode_set_loads(d);
     os_free(d->uses);
+    os_free(d->mentions);
     os_free(d->products);
     os_free(d->sums);
     os_free(d->registers);

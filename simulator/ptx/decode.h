@@ -102,6 +102,15 @@ struct decoder {
     } * uses;
     size_t use_count;
     uint32_t run;
+    /* The registers and predicates that statements read or write, in the order of their
+     * instructions (ptx/decode_speculated.c). */
+    struct mention {
+        size_t instruction;
+        /* A register's offset or a predicate's index. */
+        uint32_t at;
+        bool is_predicate, writes;
+    } * mentions;
+    size_t mention_count, mention_capacity;
     /* Products that a sum may take into itself, and sums of them (ptx/decode_uses.c). */
     struct product {
         size_t instruction;
@@ -180,6 +189,8 @@ void decode_note_flow(struct decoder *d, size_t before);
 void decode_note_products(struct decoder *d, size_t before);
 void decode_fuse(struct decoder *d);
 void decode_set_loads(struct decoder *d);
+/* When all statements are read, gives guards to loads that a compiler has moved. */
+void decode_guard_loads(struct decoder *d);
 /* Returns what is known of the register at this offset. */
 struct use *decode_use_of(struct decoder *d, uint32_t offset);
 

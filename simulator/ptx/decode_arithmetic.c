@@ -444,5 +444,5 @@ void decode_arithmetic(struct decoder *d)
     else
         decode_operation(d);
     for (size_t n = before; n < d->code->count; n++)
-        d->code->all[n].computes = d->code->all[n].run != run_clock;
+        d->code->all[n].computes = d->code->all[n].run != run_clock && !has_carry(st);
 }

@@ -68,16 +68,25 @@ void decode_note_uses(struct decoder *d)
  * no thread ever looks at the register's value from before the run. Therefore instructions may also
  * change it for threads that take no part, which takes less time than keeping their values. */
 
+static void add_mention(struct decoder *d, uint32_t at, bool is_predicate, bool writes)
+{
+    OS_MAKE_ROOM(d->mentions, d->mention_count + 1, d->mention_capacity)
+    d->mentions[d->mention_count++] =
+        (struct mention){.at = at, .is_predicate = is_predicate, .writes = writes};
+}
+
 static void note_run(struct decoder *d, const struct operand *o, bool writes, bool is_elsewhere)
 {
     for (size_t n = 0; n < o->part_count && o->kind == OPERAND_VECTOR; n++)
         note_run(d, &o->parts[n], writes, is_elsewhere);
-    if (o->kind == OPERAND_ADDRESS) {
+    if (o->kind == OPERAND_ADDRESS)
         note_run(d, o->parts, false, is_elsewhere);
-        if (o->second)
-            note_run(d, o->second, false, is_elsewhere);
-    }
-    if (o->kind != OPERAND_REGISTER || o->bytes == 1)
+    if (o->second)
+        note_run(d, o->second, writes, is_elsewhere);
+    if (o->kind != OPERAND_REGISTER)
+        return;
+    add_mention(d, o->at, o->bytes == 1, writes);
+    if (o->bytes == 1)
         return;
     struct use *use = decode_use_of(d, o->at);
     if (is_elsewhere || (!writes && use->run != d->run + 1))
@@ -89,6 +98,7 @@ static void note_run(struct decoder *d, const struct operand *o, bool writes, bo
 void decode_note_runs(struct decoder *d, size_t before)
 {
     const struct statement *st = &d->statement;
+    const size_t mentions = d->mention_count;
     const bool stores = word_among(st->parts[0], "st red sust");
     /* The notes of shared memory compare the values that several threads store, so those must be
      * right for all threads. */
@@ -101,6 +111,12 @@ void decode_note_runs(struct decoder *d, size_t before)
         note_run(d, &st->operands[n], false, is_elsewhere);
     if (st->operand_count && !stores)
         note_run(d, &st->operands[0], true, is_elsewhere);
+    if (st->guard)
+        add_mention(d, st->guard / 2 - 1, true, false);
+    for (size_t n = mentions; n < d->mention_count; n++)
+        d->mentions[n].instruction = before;
+    if (before == d->code->count)
+        d->mention_count = mentions;
     d->run += !is_plain;
 }
 

@@ -276,7 +276,7 @@ HOT void device_note(struct warp *w, const struct instruction *i, uint32_t lanes
         return;
     }
     notes.noted += __builtin_popcount(lanes);
-    if (i->run == run_load && i->option == LOAD_IS_SELECTED)
+    if (i->run == run_load && i->option == LOAD_IS_SELECTED && !i->guard)
         return;
     FOR_LANES (l, lanes) {
         const uint64_t end = (at[l] + bytes) >> notes.granule_shift;

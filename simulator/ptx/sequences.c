@@ -167,11 +167,10 @@ void decode_note_sequence(struct decoder *d, size_t before)
         return;
     for (int number = 0; c->sequence_count < NUMBERS; number = number ? -1 : 1)
         add(c, (struct sequence){.kind = SEQUENCE_NUMBER, .from = number});
-    if (c->count == before + 1) {
-        if (add_sum(d))
-            return;
+    if (c->count == before + 1 && add_sum(d))
+        return;
+    if (c->count > before)
         address = add_address(c);
-    }
     for (size_t n = 0; n < d->statement.operand_count; n++)
         note_read(d, &d->statement.operands[n], address == OPERANDS_MAX);
     /* Registers that have no name are read, too. */
@@ -183,7 +182,7 @@ void decode_note_sequence(struct decoder *d, size_t before)
 
 /* ---- taking instructions out ---- */
 
-/* Moves these instructions to `apart`, and closes the gaps that they leave. */
+/* Moves these instructions to `apart`, and closes the gaps that they and empty ones leave. */
 static void move(struct code *c, const bool *goes)
 {
     uint32_t *moved = os_allocate((c->count + 1) * sizeof *moved), count = 0;
@@ -191,7 +190,7 @@ static void move(struct code *c, const bool *goes)
         moved[n] = count;
         if (goes[n])
             c->apart[c->apart_count++] = c->all[n];
-        else
+        else if (c->all[n].run || c->all[n].kind != INSTRUCTION_PLAIN)
             c->all[count++] = c->all[n];
     }
     c->count = count;

@@ -395,7 +395,8 @@ static void found_unwritten(struct warp *w, const struct instruction *i, unsigne
  * most selected. */
 static bool is_load_alone(const struct instruction *i)
 {
-    return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
+    return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED
+        && !i->guard;
 }
 
 /* Returns whether the last write is a copy for which its thread has not waited, so that it may

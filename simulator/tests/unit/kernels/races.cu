@@ -95,6 +95,52 @@ KERNEL(found, 1, N)
     x[threadIdx.x] = s;
 }
 
+// ---- loads that nvcc moves in front of a condition ----
+
+// All threads load both variables; incorrect: thread 64 also uses them.
+KERNEL(two_conditions, 1, N)
+{
+    __shared__ int flag, count;
+    int t = threadIdx.x;
+    if (!t) {
+        flag = x[1];
+        count = x[2];
+    }
+    __syncthreads();
+    if (t == (wrong ? 64 : 0) && flag && count > 1)
+        x[0] = count + flag;
+    if (!t)
+        flag = count = 0;
+}
+// The load moves out of the loop.
+KERNEL(in_loop, 1, N)
+{
+    __shared__ int factor;
+    int t = threadIdx.x, sum = 0;
+    if (!t)
+        factor = x[5];
+    __syncthreads();
+    for (int i = 0; i < x[9]; i++)
+        if (t == (wrong ? 64 : 0))
+            sum += factor * x[i];
+    y[t] = sum;
+    if (!t)
+        factor = 1;
+}
+// The value is computed before it is chosen, and the condition twice.
+KERNEL(computed, 1, N)
+{
+    __shared__ float share;
+    int t = threadIdx.x, chosen = x[wrong ? 64 : 0];
+    if (!t)
+        share = x[5];
+    __syncthreads();
+    float half = t == chosen ? share * 0.5f + 1 : 0;
+    if (!t)
+        share = 1;
+    y[t] = (int)half + (t != chosen);
+}
+
 // ---- in a warp ----
 
 KERNEL(sum_warp, 1, 32)
