@@ -60,6 +60,8 @@ check_built() {
 }
 
 target=(-gencode "arch=compute_90,code=compute_90")
+# They come last, so that a program's own kernels.h is found.
+headers=(-isystem simulator -isystem lessons)
 
 # Splits the flags: -I FOLDER and -L FOLDER may be two words.
 to_compile=() to_link=()
@@ -77,14 +79,13 @@ compile() { # compile FILE OBJECT
     case $1 in
     *.cu)
         "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4,-fno-omit-frame-pointer \
-            -Isimulator -Ilessons \
-            "${target[@]}" "${to_compile[@]}" -c "$1" -o "$2" ;;
+            "${target[@]}" "${to_compile[@]}" "${headers[@]}" -c "$1" -o "$2" ;;
     *.c | *.cpp | *.cc | *.cxx)
         [[ $1 == *.c ]] || read -ra compiler <<<"${CXX:-g++}"
         type -P "${compiler[0]}" >/dev/null ||
             refuse "make mine: $1 needs ${compiler[0]}, which is not installed."
-        "${compiler[@]}" -g -gdwarf-4 -fno-omit-frame-pointer -isystem build/cuda/include \
-            -Isimulator -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
+        "${compiler[@]}" -g -gdwarf-4 -fno-omit-frame-pointer "${to_compile[@]}" \
+            "${headers[@]}" -isystem build/cuda/include -c "$1" -o "$2" ;;
     *) refuse "make mine: $1 is neither a source (.cu, .c, .cpp, .cc) nor a program." ;;
     esac
 }

@@ -246,17 +246,23 @@ C
         make "check-$number" FILE="$mine.cu"
     sed -i 's/= 42/= forty_two/' "$mine.cu"
     refused "$mine.cu does not compile." make "$number" FILE="$mine.cu" BACKEND=simulator
+    # A program's own header comes before the workbook's of that name.
+    mkdir "$mine"
+    echo '#define WORDS "its own header"' >"$mine/kernels.h"
+    printf '#include <stdio.h>\n#include <kernels.h>\nint main() { puts(WORDS); }\n' >"$mine.cu"
+    accepted make mine FILE="$mine.cu" FLAGS="-isystem $mine"
+    assert_line "its own header"
 }
 
 @test "make mine: several sources, flags and arguments, or a program that is built; wrong words" {
     local folder=$BATS_TEST_TMPDIR
     mkdir "$folder/include"
-    echo '#define LATE 1' >"$folder/include/late.h"
+    echo '#define LATE 1' >"$folder/include/kernels.h"
     cat >"$folder/main.c" <<'C'
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 
-#include "late.h"
+#include "kernels.h"
 double half(int);
 int main(int argc, char **argv)
 {
@@ -279,7 +285,7 @@ C
         FLAGS="-I $folder/include -lm"
     assert_line "quiet 1.5"
     refused "hazard: unordered writes" make mine FILE="$folder/main.c $folder/half.c" ARGS=race \
-        FLAGS="-I$folder/include"
+        FLAGS="-isystem $folder/include"
     assert_line "race 1.5"
     refute_line --partial "Compiler: "
     # A machine without g++ has no libstdc++, either.
