@@ -297,7 +297,7 @@ static bool decode_clock(struct decoder *d)
 /* ---- conversions ---- */
 
 /* The number of this type in convert.c, or 255. */
-enum { F16 = 8, F32 = 10 };
+enum { F16 = 8, BF16, F32 };
 
 static uint8_t number_type(struct word w)
 {
@@ -322,6 +322,15 @@ static void flush_result(struct instruction *i)
         i->inner = i->run;
     i->run = run_modified;
     i->modified |= MODIFIED_FLUSH_RESULT;
+}
+
+/* Limits the result of a conversion by the operation with this name. */
+static void limit_result(struct decoder *d, const char *name)
+{
+    const struct operation *o = find_operation(name);
+    const uint32_t result = decode_value(d, &d->statement.operands[0], r_bytes(o));
+    struct instruction *i = decode_add(d, o->run, INSTRUCTION_PLAIN);
+    i->r[0] = i->r[1] = result;
 }
 
 static void decode_convert(struct decoder *d)
@@ -367,19 +376,21 @@ static void decode_convert(struct decoder *d)
     i->space = to;
     i->wide = wide_result || bytes[0] == 8;
     i->option = (uint8_t)((m.saturate && !float_result) + 4 * m.to_integer);
-    const bool saturates_other = m.saturate && to != F32;
-    if (simple && o && !wide_result && !saturates_other) {
+    const bool is_simple = simple && o && !wide_result && !(m.saturate && !float_result);
+    if (is_simple) {
         i->run = o->run;
         i->rounding = 0;
         i->spreads = ALL_LANES;
         struct modifiers of_float = m;
         of_float.flush = false;
         modify(i, &of_float, 1, true);
-    } else if (m.saturate && float_result) {
-        decode_refuse(d, "a conversion that is not simulated");
     }
     if (m.flush && to == F32)
         flush_result(i);
+    if (m.saturate && to == BF16)
+        decode_refuse(d, "a conversion that is not simulated");
+    else if (m.saturate && float_result && !(is_simple && to == F32))
+        limit_result(d, to == F16 ? "sat.f16" : to == F32 ? "sat.f32" : "sat.f64");
 }
 
 /* Removes a modifier. Returns whether it was there. */
@@ -391,14 +402,6 @@ static bool take_part(struct statement *st, const char *word)
             return true;
         }
     return false;
-}
-
-/* Limits the result of a conversion by the operation with this name. */
-static void limit_result(struct decoder *d, const char *name)
-{
-    const uint32_t result = decode_value(d, &d->statement.operands[0], 4);
-    struct instruction *i = decode_add(d, find_operation(name)->run, INSTRUCTION_PLAIN);
-    i->r[0] = i->r[1] = result;
 }
 
 /* Conversions to types that cvt alone has: cvt.rna.tf32.f32, cvt.rn.satfinite.e4m3x2.f32 a, b; and

@@ -335,6 +335,11 @@
     M("mov.b16 %h1, 0x8038; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1;" R, 0x3C00)                         \
     M("mov.b16 %h1, 0xFC01; cvt.rn.f16x2.e5m2x2 %r0, %h1;" R, 0xFC000100)                          \
     M("mov.b16 %h1, 0xFE01; cvt.rn.relu.f16x2.e5m2x2 %r0, %h1;" R, 0x7FFF0100)                     \
+    M("mov.b64 %g0, 0d4000000000000000; cvt.sat.f64.f64 %g0, %g0;" G, 0x3FF0000000000000)          \
+    M("mov.b64 %g0, 0dFFF8000000000000; cvt.sat.f64.f64 %g0, %g0;" G, 0)                           \
+    M("cvt.rn.sat.f64.s32 %g0, %r7;" G, l ? 0x3FF0000000000000 : 0)                                \
+    M("cvt.rn.sat.f32.s32 %f0, %r7;" F, l ? 0x3F800000 : 0)                                        \
+    M("cvt.rn.sat.f16.f32 %h0, 0f3F000000;" H, 0x3800)                                             \
     /* saturation among integers */                                                                \
     M("cvt.sat.u8.s32 %r0, -5;" R, 0)                                                              \
     M("cvt.sat.u8.u32 %r0, 300;" R, 255)                                                           \
