@@ -67,7 +67,10 @@ static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
 
 cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
 {
-    return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
+    if (pointer)
+        return allocate(call, pointer, bytes);
+    failed_call_because("there is no place for the address: its first argument is a null pointer");
+    return cudaErrorInvalidValue;
 }
 
 /* Allocates `count` rows. Measured (probe-pitch.txt, "rows_of_an_allocation", "heights"): each row

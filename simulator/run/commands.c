@@ -794,8 +794,10 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         return cudaErrorInvalidMemcpyDirection;
     if (!r.width)
         return cudaSuccess;
-    if (!to || !from)
+    if (!to || !from) {
+        failed_call_because("its %s is a null pointer", to ? "source" : "target");
         return cudaErrorInvalidValue;
+    }
     size_t bytes = r.width * r.height;
     struct address_info t = memory_find(to), f = memory_find(from);
     cudaError_t e = check_ends(call, to, from, &r, s, &t, &f, copy_rule(&r, wait));

@@ -809,12 +809,21 @@ shared a block of store has 102400 bytes of shared memory, and may have 49152
 function returned cudaErrorNotPermitted and did nothing: a host function must not make CUDA calls.
 CASES
     # On other processors than x86-64, each result counts as looked at.
-    for case in memset twice free free_host node; do
+    while read -r case words; do
         prints "" ./refused ${case}_looked
         [ "$(uname -m)" = x86_64 ] || continue
         exits 3 ./refused ${case}_unseen
+        assert_output --partial " did nothing: $words"
         assert_output --partial "Note:      the program has not looked at the result."
-    done
+    done <<'CASES'
+memset it writes bytes 0 to 4099
+twice its direction
+free 0x
+free_host 0x
+node invalid argument
+malloc_to_null there is no place for the address
+copy_from_null its source is a null pointer
+CASES
     SIM_CHECK=on run bounded ./refused unwritten incorrect
     assert_line --partial "hazard: uninitialized read. cudaMemcpy (the legacy stream) reads"
     assert_line --partial "  failed     cudaLaunchKernel, the host, at refused"

@@ -75,6 +75,8 @@ CASE(function)
 
 static cudaGraphNode_t node;
 BOTH(memset, cudaMemset(a, 0, 4100))
+BOTH(malloc_to_null, cudaMalloc((void **)nullptr, 4))
+BOTH(copy_from_null, cudaMemcpy(a, nullptr, 4, cudaMemcpyDefault))
 BOTH(free_host, cudaFreeHost(a))
 BOTH(node, cudaGraphAddEmptyNode(&node, nullptr, nullptr, 0))
 // The same call in other forms.
