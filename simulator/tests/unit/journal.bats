@@ -20,7 +20,7 @@ said() {
 }
 
 @test "a line of work names its call: of threads, of a graph, of a call that waits" {
-    cat >work.c <<'C'
+    build work.c <<'C'
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,7 +62,6 @@ int main(void)
     return cudaDeviceSynchronize();
 }
 C
-    build work.c
     journal
     said '[.[] | select(.did == "run") | $calls["\(.of)"] as $call
         | "\(.op): \($call.call) \($call.thread // 0) \($call.inner_offset // 0)"] | sort[]' \

@@ -201,7 +201,7 @@ cudaSuccess
 
 # bats test_tags=long
 @test "x * y - z rounds once and, with nvcc -G, twice" {
-    cat >program.cu <<'C'
+    compiled program.cu -arch=compute_90 <<'C'
 #include <cstdio>
 __global__ void difference(float x)
 {
@@ -214,7 +214,6 @@ int main()
     cudaDeviceSynchronize();
 }
 C
-    compiled program.cu -arch=compute_90
     prints "9.09495e-13" ./program
     compiled program.cu -arch=compute_90 -G
     prints "0" ./program
@@ -315,7 +314,7 @@ C
 
 # bats test_tags=long
 @test "PTX of a later architecture than the device's is refused; an earlier one beside it runs" {
-    cat >program.cu <<'C'
+    compiled program.cu -arch=compute_100 <<'C'
 #include <cstdio>
 __global__ void later(int *a) { *a = 1; }
 int main()
@@ -327,7 +326,6 @@ int main()
     cudaFree(a);
 }
 C
-    compiled program.cu -arch=compute_100
     run bounded ./program
     gave_up "a launch of the kernel later was refused"
     assert_line cudaErrorNoKernelImageForDevice
@@ -372,7 +370,7 @@ simulated device, a GPU of compute capability 9.0"
 
 # faulty: compiles the program of the next two tests, ./program, whose argument chooses the kernel
 faulty() {
-    cat >program.cu <<'C'
+    compiled program.cu -lineinfo -Xlinker "$ROOT/build/simulator/libcuda.so.1" <<'C'
 #include <cassert>
 #include <cstdio>
 #include <cstring>
@@ -446,7 +444,6 @@ int main(int argc, char **argv)
     fflush(stdout);
 }
 C
-    compiled program.cu -lineinfo -Xlinker "$ROOT/build/simulator/libcuda.so.1"
 }
 
 # faulted CASE ERROR WORDS...: what ./program prints
@@ -509,7 +506,7 @@ wrong() {
 }
 
 @test "memory that is gone when a kernel runs: its allocation and its free, under all schedules" {
-    cat >program.cu <<'C'
+    compiled program.cu -g -lineinfo <<'C'
 #include <cstring>
 __global__ void write(int *p) { p[threadIdx.x] = 1; }
 int main(int argc, char **argv)
@@ -537,7 +534,6 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-    compiled program.cu -g -lineinfo
     local how schedule kind line
     for how in "" async malloc pinned; do
         kind="use after free" line='// after'
@@ -556,7 +552,7 @@ C
 }
 
 @test "a kernel that did not run changes a status of 0 alone, also where a graph has it" {
-    cat >program.cu <<'C'
+    compiled program.cu -arch=compute_90 <<'C'
 #include <cstdio>
 #include <cstdlib>
 __global__ void __cluster_dims__(2, 1, 1) clusters(int *a) { *a = 1; }
@@ -607,7 +603,6 @@ int main(int argc, char **argv)
     return status;
 }
 C
-    compiled program.cu -arch=compute_90
     local how kernel=clusters
     for how in 0 1 3 4; do
         run bounded ./program $how
@@ -638,7 +633,7 @@ C
     cat >include/held.h <<'C'
 struct Held { int *p; explicit Held(size_t n) { cudaMalloc(&p, n); } ~Held() { cudaFree(p); } };
 C
-    cat >program.cu <<'C'
+    compiled program.cu -g -lineinfo -Iinclude <<'C'
 #include "held.h"
 #include <cstdio>
 struct Own {
@@ -670,7 +665,6 @@ int main()
     return 0;
 }
 C
-    compiled program.cu -g -lineinfo -Iinclude
     exits 3 ./program
     assert_line --partial "  allocated  cudaMalloc, the host, at include/held.h:1, called from \
 program.cu:22 (allocation 1"
@@ -693,7 +687,7 @@ joined() {
 }
 
 @test "SIM_SUMMARY=on: what was checked, what was reported, what was not checked and why" {
-    cat >program.cu <<'C'
+    compiled program.cu -arch=compute_90 <<'C'
 #include <cstdlib>
 __global__ void good(int *a) { *a = 1; }
 __global__ void __cluster_dims__(2, 1, 1) grids(int *a) { *a = 1; }
@@ -712,7 +706,6 @@ int main(int argc, char **)
     return 0;
 }
 C
-    compiled program.cu -arch=compute_90
     export SIM_SUMMARY=on SIM_CHECK=on SIM_REPORT=report
     exits 0 ./program
     joined
@@ -736,7 +729,7 @@ its end, 1 call of a function that is not simulated \(cudaFreeMipmappedArray\), 
 }
 
 @test "SIM_SUMMARY=on: what a fault keeps from running, and a call that fails, are not checked" {
-    cat >program.cu <<'C'
+    compiled program.cu <<'C'
 #include <cstdlib>
 __global__ void fill(int *a) { a[threadIdx.x] = 1; }
 int main(int, char **arguments)
@@ -754,7 +747,6 @@ int main(int, char **arguments)
     return cudaFree(a), 0;
 }
 C
-    compiled program.cu
     # With SIM_IDLE=off no fault comes early, even if the process is interrupted between two calls.
     export SIM_SUMMARY=on SIM_REPORT=report SIM_IDLE=off
     local how checked unchecked
@@ -836,7 +828,7 @@ CASES
 
 # waiting: compiles the program of the next two tests, ./program
 waiting() {
-    cat >program.cu <<'C'
+    compiled program.cu -lineinfo <<'C'
 #include <cstdio>
 #include <cstring>
 #define BLOCKS 1024 // more than the device has multiprocessors
@@ -896,7 +888,6 @@ int main(int argc, char **argv)
     cudaFree(flag);
 }
 C
-    compiled program.cu -lineinfo
 }
 
 @test "threads of a warp that wait for each other go on, and so do blocks of a launch, soon" {
@@ -926,7 +917,7 @@ C
     kernels matrices
     prints "112 products, 0 wrong" ./matrices
     # Half a warp cannot load a matrix.
-    cat >half.cu <<'END'
+    compiled half.cu -arch=compute_90 <<'END'
 #include <cuda_fp16.h>
 #include <mma.h>
 #include <cstdio>
@@ -947,7 +938,6 @@ int main()
     puts(cudaGetErrorName(cudaDeviceSynchronize()));
 }
 END
-    compiled half.cu -arch=compute_90
     exits 3 ./program
     assert_line "cudaErrorLaunchTimeout"
 }
@@ -1064,7 +1054,7 @@ has 1025 threads, and may have 1024."
 }
 
 @test "with SIM_FILL shared memory and malloc in a kernel have that byte" {
-    cat >filled.cu <<'END'
+    compiled filled.cu -arch=compute_80 <<'END'
 #include <cstdio>
 __global__ void look(unsigned *found)
 {
@@ -1084,7 +1074,6 @@ int main()
     return cudaFree(found);
 }
 END
-    compiled filled.cu -arch=compute_80
     SIM_CHECK=no-init SIM_FILL=205 prints "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd" ./program
 }
 

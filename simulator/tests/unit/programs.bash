@@ -29,9 +29,13 @@ prints() {
     assert_output "$1"
 }
 
-# build FILE [OPTION...]: compiles ./program from C or C++, or skips the test
+# given FILE: writes what this is given to the file, unless it is there
+given() { [ -e "$1" ] || cat >"$1"; }
+
+# build FILE [OPTION...]: compiles ./program from C or C++, also a given one, or skips the test
 build() {
     local compiler=${CC:-gcc}
+    given "$1"
     [[ $1 == *.c ]] || compiler=${CXX:-g++}
     type -P "$compiler" >/dev/null || skip "$compiler is not installed"
     "$compiler" -g -Wall -Wextra "${@:2}" -I"$ROOT"/lessons -I"$ROOT"/simulator \
@@ -39,12 +43,9 @@ build() {
         -o program
 }
 
-# main_of FILE [OPTION...]: writes the body of a main to the file, and compiles ./program from it
+# main_of FILE [OPTION...]: the same from the body of a main
 main_of() {
-    cat >"$1"
-    build_main "$@"
-}
-build_main() {
+    given "$1"
     cat >"main.${1##*.}" <<END
 #include <cuda_runtime.h>
 #include <fcntl.h>
@@ -64,13 +65,14 @@ END
     build "main.${1##*.}" "${@:2}"
 }
 
-# compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder. To compile one
-# takes longer than the test that runs it, so it is kept in build/, with its sources, by their bytes
-# and names, the options, the headers that it may include, this workbook's place, and this. The test
-# goes on there, because its lines have the paths of that folder.
+# compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder and a given one.
+# That takes longer than the test that runs it, so it is kept in build/, with its sources, by their
+# bytes and names, the options, the headers that it may include, this workbook's place, and this.
+# The test goes on there, because its lines have the paths of that folder.
 compiled() {
     local kept sources
     need_nvcc
+    given "$1"
     mapfile -t sources < <(find . -name '*.cu' -o -name '*.h' | LC_ALL=C sort)
     kept=$({
         printf '%s\n' "$ROOT" "${sources[@]}" "$@" && "$NVCC" --version

@@ -38,7 +38,7 @@ C
         type -P "$compiler" >/dev/null || continue
         for level in -O0 -O1 -O2 "-O2 -fno-omit-frame-pointer"; do
             # shellcheck disable=SC2086
-            CXX=$compiler build_main overloads.cpp $level
+            CXX=$compiler main_of overloads.cpp $level
             exits 3 ./program
             says "cudaMallocAsync, stream 1 (first), at overloads.cpp:5" \
                 "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:5)" \
@@ -113,7 +113,7 @@ C
 }
 
 @test "a member function's or a template's line is followed by that which called it" {
-    cat >member.cpp <<'C'
+    build member.cpp <<'C'
 #include <cuda_runtime.h>
 struct Buffer {
     int *data;
@@ -137,7 +137,6 @@ int main()
     return 0;
 }
 C
-    build member.cpp
     exits 3 ./program
     says "cudaMallocAsync, the per-thread stream, at member.cpp:6, called from member.cpp:18 (" \
         "cudaMemsetAsync, stream 1 (s), at member.cpp:12, called from member.cpp:20" \
@@ -145,7 +144,7 @@ C
 }
 
 @test "without -g a report gives offsets, and the hint to compile with it once" {
-    cat >plain.c <<'C'
+    main_of plain.c -g0 <<'C'
     void *data;
     cudaStream_t s, t;
     cudaStreamCreate(&s);
@@ -153,12 +152,11 @@ C
     cudaMallocAsync(&data, 4096, s);
     cudaMemsetAsync(data, 0, 4096, t);
 C
-    build_main plain.c -g0
     exits 3 ./program
     says "at program+0x"
     assert_equal "$(grep -c '^hazard' <<<"$output")" 2
     assert_equal "$(grep -c -- -g <<<"$output")" 1
-    build_main plain.c
+    main_of plain.c
     exits 3 ./program
     lacks "compile with -g"
 }
@@ -196,14 +194,14 @@ cudaMemsetAsync (waits.c:9), then cudaStreamWaitEvent(second, event, 0) before c
     lacks "one wait"
     # With a third report between the same streams it covers these, too.
     sed -Ei 's/&q, 64/\&q, 128/; s/(.*)\(q(, ., 64, .*)/&\n\1(q + 64\2/' waits.c
-    build_main waits.c
+    main_of waits.c
     SIM_SUMMARY=on exits 3 ./program
     joined
     says "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
 }
 
 @test "what a report says to add repairs the program, also where a kernel has not run by then" {
-    cat >adds.c <<'C'
+    build adds.c -I"$ROOT/simulator/tests/unit" -Wno-unused-value <<'C'
 #include "nvcc_by_hand.h"
 static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                           ".visible .entry fill(.param .u64 p)\n"
@@ -297,7 +295,6 @@ int main(int count, char **arguments)
     return cudaFree(z);
 }
 C
-    build adds.c -I"$ROOT/simulator/tests/unit" -Wno-unused-value
     local case schedule ends how
     for case in f k m s r n g h; do
         for schedule in measured instant late random:1; do
@@ -553,7 +550,7 @@ KINDS
 }
 
 @test "a wait while the process ends, after the runtime: a sentence; to destroy then: none" {
-    cat >late.c <<'END'
+    build late.c -DWAITS=0 <<'END'
 #include <cuda_runtime_api.h>
 static cudaStream_t s;
 __attribute__((destructor)) static void end(void)
@@ -564,7 +561,6 @@ __attribute__((destructor)) static void end(void)
 }
 int main(void) { return cudaStreamCreate(&s); }
 END
-    build late.c -DWAITS=0
     prints "" ./program
     build late.c -DWAITS=1
     exits 0 ./program
@@ -752,7 +748,7 @@ C
 # ---- order that only a host function makes ----
 
 @test "where a host function alone orders two calls, the last words say so, or the report does" {
-    cat >unseen.c <<'C'
+    build unseen.c <<'C'
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -788,7 +784,6 @@ int main(int argc, char **argv)
     cudaFree(other);
 }
 C
-    build unseen.c
     local how schedule
     for schedule in measured instant; do
         for how in 0 1 2; do

@@ -144,12 +144,11 @@ END
 
 @test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
     # Declared here: not every package of the runtime's headers has cuda_profiler_api.h.
-    cat >profiled.c <<'END'
+    build profiled.c <<'END'
 #include <cuda_runtime_api.h>
 cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
 int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
 END
-    build profiled.c
     prints "" ./program
 }
 
@@ -633,7 +632,7 @@ END
 }
 
 @test "a report names a stream by its variable, in the call or else where it was created" {
-    cat >named.c <<'END'
+    build named.c -O0 <<'END'
 #include "kernels.h"
 #include "workbook.h"
 #define ADD(data, stream) launch_add(data, 1, 4, stream)
@@ -661,7 +660,6 @@ int main(void)
     return cudaDeviceSynchronize();
 }
 END
-    build named.c -O0
     SIM_CHECK=on exits 3 ./program
     local words line name
     while IFS='|' read -r words name; do
@@ -684,7 +682,7 @@ END
 }
 
 @test "two streams in one variable are not named by it in a report, but where they are created" {
-    cat >parameter.c <<'END'
+    build parameter.c <<'END'
 #include "kernels.h"
 #include "workbook.h"
 static void add(int *data, cudaStream_t given) { CHECK(launch_add(data, 1, 4, given)); }
@@ -701,7 +699,6 @@ int main(void)
     return cudaFree(data);
 }
 END
-    build parameter.c
     exits 3 ./program
     assert_line --partial "cudaEventRecord(event, a) after launch_add"
     refute_output --partial "(given)"
