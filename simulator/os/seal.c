@@ -559,26 +559,23 @@ void seal_add(struct seal_sum *sum, const char *text, size_t bytes)
     static uint32_t table[256];
     if (!table[1])
         for (uint32_t i = 0; i < 256; i++) {
-            uint32_t remainder = i << 24;
+            uint32_t remainder = i;
             for (int bit = 0; bit < 8; bit++)
-                remainder = remainder << 1 ^ (remainder >> 31 ? 0x04C11DB7u : 0);
+                remainder = remainder >> 1 ^ (remainder & 1 ? 0xEDB88320u : 0);
             table[i] = remainder;
         }
-    uint32_t crc = sum->crc;
+    uint32_t crc = ~sum->crc;
     for (size_t i = 0; i < bytes; i++)
-        crc = crc << 8 ^ table[crc >> 24 ^ (unsigned char)text[i]];
-    sum->crc = crc;
+        crc = crc >> 8 ^ table[(crc ^ (unsigned char)text[i]) & 0xFF];
+    sum->crc = ~crc;
     sum->bytes += bytes;
 }
 
 void seal_receipt(unsigned number, const struct seal_sum *sum)
 {
-    struct seal_sum whole = *sum;
     char line[1024];
-    for (uint64_t length = sum->bytes; length; length >>= 8)
-        seal_add(&whole, &(char){(char)length}, 1);
-    int used = snprintf(line, sizeof line, "%u %lu %llu %.*s %s\n", number,
-                        (unsigned long)(uint32_t)~whole.crc, (unsigned long long)sum->bytes, SECRET,
+    int used = snprintf(line, sizeof line, "%u %lu %llu %.*s %s\n", number, (unsigned long)sum->crc,
+                        (unsigned long long)sum->bytes, SECRET,
                         seal.secrets + number * (SECRET + 1), seal.settings);
     /* If there is no room for a receipt, it is missing, and the grader notices. */
     (void)write_all(seal.receipts, line, (size_t)used);

@@ -22,7 +22,7 @@ const char *seal_path(const char *format, ...) __attribute__((format(printf, 1, 
 /* The number of processes of a run whose journals count. */
 #define SEAL_PROCESSES 8
 
-/* The checksum of a growing journal, which equals POSIX cksum of the whole file. */
+/* The CRC-32 of a growing journal, as zlib computes it, and its length. */
 struct seal_sum {
     uint32_t crc;
     uint64_t bytes;
