@@ -162,7 +162,7 @@ Your turn
 
 What is to be done.
 
-.. done-when::
+.. collected:: done-when
 
 .. dropdown:: Hint 1
 

@@ -47,7 +47,7 @@ picture_rows() {
         grep -qE 'data-name="(predict|closing)-' "$BOOK/$lesson.html" ||
             complain "$lesson asks nothing."
         ! grep -q 'data-name="closing-' "$BOOK/$lesson.html" ||
-            [ "$(grep -c '^\.\. predict-answers::' "docs/$lesson.rst")" = 1 ] ||
+            [ "$(grep -c '^\.\. collected:: answers' "docs/$lesson.rst")" = 1 ] ||
             complain "$lesson does not answer its closing questions."
     done
     finish

@@ -214,7 +214,7 @@ Words
 
    It ended well.
 
-.. predict-answers::
+.. collected:: answers
 
 .. picture:: memory solutions/04_release_threshold
    :case: 3

@@ -102,11 +102,9 @@ DIRECTIVES = {
     "stage": stepper.StageAt,
     "predict": predict.Predict,
     "until-answered": predict.UntilAnswered,
-    "predict-answers": predict.PredictAnswers,
     "evidence": evidence.Evidence,
     "documented": recording.Documented,
     "recorded": with_kinds(plain=recording.Recording, tables=programs.RecordedTables),
-    "done-when": tables.DoneWhen,
     "rows": tables.Rows,
     "collected": with_kinds(
         lessons=tables.LessonsTable,
@@ -117,6 +115,8 @@ DIRECTIVES = {
         cases=clinic.ClinicTable,
         entries=tables.Entries,
         notes=recording.NotesSummary,
+        answers=predict.PredictAnswers,
+        **{"done-when": tables.DoneWhen},
     ),
     "clinic": with_kinds(
         case=clinic.ClinicCase,

@@ -13,7 +13,7 @@
     .. until-answered::
         what follows it in its section stays folded until each question above it that has a :why:
         is answered
-    .. predict-answers::
+    .. collected:: answers
         the answers of the closing questions above, folded
 
 A run is a program with its arguments and settings (SIM_SCHEDULE=late), or a file of a recording.

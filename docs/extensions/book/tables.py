@@ -8,7 +8,7 @@
       with lower numbers
     a table with these widths. A row is a line, with bars between its cells, and may go on in
     indented lines. The heads and the class may be absent
-.. done-when::
+.. collected:: done-when
     how a reader of a lesson's page knows that the exercise is done, from its manifest
 .. collected:: lessons course
     every lesson, from its manifest: course is the table of the first page, work that of
