@@ -271,8 +271,11 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         start = (CUdeviceptr)a->heap->base;
         size = a->heap->limit;
     } else {
-        /* Measured (probe-odd-driver.txt), except for the address: a mapping is whole segments. */
-        const size_t segment = a->heap ? a->heap->segment_size : 2 * MiB;
+        /* Measured (probe-odd-driver.txt), except for the address: a mapping is whole segments. An
+         * H200 of December 2026 mapped whole pages of registered memory. */
+        const size_t segment = a->heap               ? a->heap->segment_size
+                             : a->pinned->registered ? PAGE
+                                                     : 2 * MiB;
         mapping -= mapping % segment;
         mapping_bytes = (start + size - mapping + segment - 1) / segment * segment;
     }
@@ -294,7 +297,8 @@ static cudaError_t find_attribute(const struct call *call, const struct address_
         *v = VALUE(address);
         break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-        v->value = memory_allocation_id(a) && memory_shadow(a).shadow->always_waits;
+        v->value =
+            is_managed(a) || (memory_allocation_id(a) && memory_shadow(a).shadow->always_waits);
         break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *v = VALUE((uint64_t)memory_allocation_id(a)); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: v->value = is_managed(a); break;

@@ -2,6 +2,7 @@
  * simulator/tests/facts/probe-pools.txt and, where that has nothing, the comments of the CUDA 13.0
  * header. */
 #include "location_calls.inc"
+#include "base/fatal.h"
 #include "check/checker.h"
 #include "graph/capture.h"
 #include "mem/device.h"
@@ -194,9 +195,16 @@ cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, 
         flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle;
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    if (!one || !is_managed(call, pointer, bytes ? bytes : 1) || a.inner_offset
-        || (bytes && bytes != a.range->requested)
-        || (flags == cudaMemAttachSingle && s->kind == STREAM_LEGACY))
+    const bool is_whole = is_managed(call, pointer, bytes ? bytes : 1) && !a.inner_offset
+                       && (!bytes || bytes == a.range->requested);
+    if (!flags && is_whole)
+        fatal_hazard(HAZARD_NO_ATTACHMENT, call->origin.call,
+                     "%s was given managed memory and no flag. "
+                     "A real driver dies of SIGSEGV here.\n"
+                     "  To do:     pass cudaMemAttachGlobal, cudaMemAttachHost, or "
+                     "cudaMemAttachSingle.",
+                     call->origin.call);
+    if (!one || !is_whole || (flags == cudaMemAttachSingle && s->kind == STREAM_LEGACY))
         return cudaErrorInvalidValue;
     cudaError_t e = capture_forbid(s);
     if (e)
@@ -216,11 +224,11 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
                       || location.type == cudaMemLocationTypeHostNumaCurrent;
     const bool is_access =
         advice == cudaMemAdviseSetAccessedBy || advice == cudaMemAdviseUnsetAccessedBy;
-    /* Measured (probe-odd-peers.txt, "copies"): no preferred location may be on any device. */
-    const bool is_no_device =
-        advice == cudaMemAdviseUnsetPreferredLocation && location.type == cudaMemLocationTypeDevice;
+    /* Measured (probe-odd-peers.txt, "copies"): no preferred location may be on any device. An H200
+     * of December 2026 also took any device for "read mostly". */
     const bool needs_place =
-        !is_no_device && (!by_node || advice == cudaMemAdviseSetPreferredLocation);
+        advice == cudaMemAdviseSetPreferredLocation
+        || (!by_node && (is_access || location.type != cudaMemLocationTypeDevice));
     line_number(&call->line, "bytes", bytes);
     if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
         || (by_node && is_access) || (needs_place && check_location(&location)))

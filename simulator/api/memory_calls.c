@@ -250,8 +250,7 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || flags & cudaHostRegisterIoMemory
         || !memory_host_has(pointer, bytes))
         return cudaErrorInvalidValue;
-    struct pinned *p = pinned_register(
-        pointer, bytes, (flags & ~(unsigned)cudaHostRegisterReadOnly) | cudaHostRegisterMapped);
+    struct pinned *p = pinned_register(pointer, bytes, flags | cudaHostRegisterMapped);
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
@@ -265,8 +264,8 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
         return cudaErrorInvalidValue;
     struct pinned *p = pinned_at(pointer, true);
     if (!p)
-        return memory_find(pointer).kind == ADDRESS_PINNED ? cudaErrorInvalidValue
-                                                           : cudaErrorHostMemoryNotRegistered;
+        return memory_find(pointer).kind == ADDRESS_PAGEABLE ? cudaErrorHostMemoryNotRegistered
+                                                             : cudaErrorInvalidValue;
     uint32_t id = p->id;
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return cudaErrorHostMemoryNotRegistered;
@@ -301,7 +300,7 @@ cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *ho
     if (!flags || (a.kind != ADDRESS_PINNED && !is_managed && !is_open_mapping(&a)))
         return cudaErrorInvalidValue;
     *flags = is_managed               ? cudaHostAllocMapped
-           : a.kind == ADDRESS_PINNED ? a.pinned->flags
+           : a.kind == ADDRESS_PINNED ? a.pinned->flags & ~(unsigned)cudaHostRegisterReadOnly
                                       : cudaHostAllocMapped | cudaHostAllocPortable;
     return cudaSuccess;
 }

@@ -329,12 +329,18 @@ static bool may_use(const struct address_info *a, int device, bool write)
     return write ? memory_peer_writable(a, device) : memory_peer_accessible(a, device);
 }
 
+static bool is_read_only(const struct address_info *a)
+{
+    return a->kind == ADDRESS_PINNED && a->pinned->flags & cudaHostRegisterReadOnly;
+}
+
 /* Returns whether the bytes are in one allocation that a copy or memset of `device` may touch. */
 static bool is_allowed(const struct address_info *a, size_t bytes, int device,
                        enum access_rule rule, bool write)
 {
     bool copy = rule != ACCESS_MEMSET, peer = rule == ACCESS_PEER_COPY;
-    if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
+    if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a))
+        || (write && is_read_only(a)))
         return false;
     if (copy && is_host_pool_range(a))
         return bytes <= a->bytes_left || is_pageable(a, device);
@@ -411,12 +417,6 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
                           op->seq);
 }
 
-/* Of allocated memory, the same bit means cudaHostAllocWriteCombined. */
-static bool may_be_read_only(const struct pinned *p)
-{
-    return p->registered && p->flags & (cudaHostRegisterReadOnly | cudaHostRegisterIoMemory);
-}
-
 /* Reports the use by a copy or memset, for which the host must wait before it touches its side of
  * the copy. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
@@ -427,7 +427,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write, copy);
     /* Pages that the program may not write at all stay as they are. */
-    if (a->kind != ADDRESS_PINNED || may_be_read_only(a->pinned))
+    if (a->kind != ADDRESS_PINNED || is_read_only(a))
         return;
     struct shadow_ref ref = memory_shadow(a);
     size_t from = a->inner_offset, to = from + bytes;
@@ -493,6 +493,8 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
                             write ? "writes" : "reads", a->inner_offset,
                             a->inner_offset + bytes - 1, memory_allocation_id(a),
                             a->inner_offset + a->bytes_left);
+    else if (write && is_read_only(a))
+        failed_call_because("%p was registered with cudaHostRegisterReadOnly", address);
     return cudaErrorInvalidValue;
 }
 
