@@ -67,7 +67,8 @@ cudaError_t driver_load(const struct call *call, void **handle, const void *imag
 cudaError_t do_cuModuleUnload(struct call *call, CUmodule handle)
 {
     struct binary *binary = handle_object(HANDLE_MODULE, handle);
-    if (!binary)
+    /* Assumed: the program's own code cannot be unloaded. */
+    if (!binary || binary->wrapper)
         return cudaErrorInvalidResourceHandle;
     registry_unload(binary);
     device_variables_end(call, binary->modules);
@@ -133,7 +134,7 @@ cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, siz
     struct binary *binary = handle_object(HANDLE_MODULE, module);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
-    if (!name || (!address && !bytes))
+    if (!name || !*name || (!address && !bytes))
         return cudaErrorInvalidValue;
     struct variable *v = module_variable(binary->modules, name);
     /* Measured (probe-more-answers.txt, "images"): the error of a kernel's name is another one. */
@@ -144,6 +145,20 @@ cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, siz
         *address = device_variable_address(v, device);
     if (bytes)
         *bytes = v->bytes;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuModuleGetFunctionCount(struct call *call, unsigned *count, CUmodule module)
+{
+    const struct binary *binary = handle_object(HANDLE_MODULE, module);
+    if (!binary)
+        return cudaErrorInvalidResourceHandle;
+    if (!count)
+        return cudaErrorInvalidValue;
+    *count = 0;
+    for (const struct module *m = binary->modules; m; m = m->next)
+        for (size_t i = 0; i < m->function_count; i++)
+            *count += m->functions[i].is_entry;
     return cudaSuccess;
 }
 
@@ -255,26 +270,26 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
     cudaError_t e = do_cudaFuncGetAttributes(call, &a, function);
     if (e)
         return e;
-    switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = a.maxThreadsPerBlock; break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)a.sharedSizeBytes; break;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)a.constSizeBytes; break;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)a.localSizeBytes; break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = a.numRegs; break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = a.ptxVersion; break;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = a.binaryVersion; break;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = a.cacheModeCA; break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = a.maxDynamicSharedSizeBytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = a.preferredShmemCarveout;
-        break;
-    default:
-        if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
-            return cudaErrorInvalidValue;
-        return call_not_simulated(call, "attribute %d is", (int)attribute);
-    }
+    /* In the order of CUfunction_attribute. */
+    const int values[CU_FUNC_ATTRIBUTE_MAX] = {a.maxThreadsPerBlock,
+                                               (int)a.sharedSizeBytes,
+                                               (int)a.constSizeBytes,
+                                               (int)a.localSizeBytes,
+                                               a.numRegs,
+                                               a.ptxVersion,
+                                               a.binaryVersion,
+                                               a.cacheModeCA,
+                                               a.maxDynamicSharedSizeBytes,
+                                               a.preferredShmemCarveout,
+                                               a.clusterDimMustBeSet,
+                                               a.requiredClusterWidth,
+                                               a.requiredClusterHeight,
+                                               a.requiredClusterDepth,
+                                               !!a.nonPortableClusterSizeAllowed,
+                                               a.clusterSchedulingPolicyPreference};
+    if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+        return cudaErrorInvalidValue;
+    *value = values[attribute];
     return cudaSuccess;
 }
 
@@ -283,9 +298,9 @@ static cudaError_t find_loaded(const void *function, struct registered_kernel **
                                struct function **f)
 {
     const char *why;
-    *k = registry_kernel(function);
-    if (!*k)
-        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = registry_find_kernel(function, k);
+    if (e)
+        return e;
     *f = registry_function(*k, &why);
     return *f ? cudaSuccess : nvcc_kernel_refuse(*k, why);
 }
@@ -297,11 +312,15 @@ cudaError_t do_cuFuncLoad(struct call *call, CUfunction function)
 
 cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction function)
 {
+    struct registered_kernel *k;
+    struct function *f;
     if (!module || !function)
         return cudaErrorInvalidValue;
-    const struct registered_kernel *k = registry_kernel(function);
-    if (!k || !k->binary->handle)
-        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = find_loaded(function, &k, &f);
+    if (e)
+        return e;
+    if (!k->binary->handle)
+        k->binary->handle = handle_new(HANDLE_MODULE, k->binary);
     *module = k->binary->handle;
     return cudaSuccess;
 }

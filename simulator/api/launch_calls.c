@@ -1,4 +1,6 @@
 /* Calls that launch kernels, queries about kernels, and variables of device code. */
+#include <limits.h>
+
 #include "api/copies.h"
 #include "api/graph_arguments.h"
 #include "api/launches.h"
@@ -12,15 +14,15 @@
 
 /* ---- kernels that nvcc built ---- */
 
-/* Documented: cudaErrorInvalidDeviceFunction for anything but a kernel. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l)
 {
     struct stream *s = call_stream(call, l->stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    struct registered_kernel *k = registry_kernel(l->host);
-    if (!k)
-        return cudaErrorInvalidDeviceFunction;
+    struct registered_kernel *k;
+    cudaError_t missing = registry_find_kernel(l->host, &k);
+    if (missing)
+        return missing;
     /* Assumed: a module's kernel runs on the device of the module's context alone. */
     if (k->binary->device != NO_DEVICE && k->binary->device != s->device)
         return cudaErrorInvalidResourceHandle;
@@ -29,6 +31,8 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     const struct kernel_code *code = kernel_library_code(k, s->device, &why);
     if (!code || l->in_clusters)
         return nvcc_kernel_refuse_launch(k, code ? IN_CLUSTERS : why);
+    if (l->is_malformed)
+        return cudaErrorInvalidValue;
     cudaError_t e = (l->cooperative ? nvcc_kernel_check_cooperative : nvcc_kernel_check)(
         k, code, l->grid, l->block, l->shared_bytes);
     if (e)
@@ -46,7 +50,9 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
 
 void launch_take_attributes(struct launch *l, const cudaLaunchAttribute *attributes, size_t count)
 {
-    for (const cudaLaunchAttribute *a = attributes; a < attributes + count; a++) {
+    l->is_malformed = count && !attributes;
+    for (const cudaLaunchAttribute *a = attributes; a && a < attributes + count; a++) {
+        l->is_malformed |= !launch_may_have(a->id, &a->val);
         l->cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
         l->in_clusters |=
             a->id == cudaLaunchAttributeClusterDimension
@@ -75,9 +81,9 @@ cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kern
                                const struct kernel_code **code)
 {
     const char *why;
-    *kernel = registry_kernel(host);
-    if (!*kernel)
-        return cudaErrorInvalidDeviceFunction;
+    cudaError_t e = registry_find_kernel(host, kernel);
+    if (e)
+        return e;
     *code = kernel_library_code(*kernel, device_current(), &why);
     return *code ? cudaSuccess : nvcc_kernel_refuse(*kernel, why);
 }
@@ -93,13 +99,7 @@ cudaError_t do_cudaGetFuncBySymbol(struct call *call, cudaFunction_t *function, 
     return cudaSuccess;
 }
 
-/* Returns how much shared memory a block may have, static memory included. */
-static size_t shared_limit(const struct registered_kernel *k)
-{
-    return k->shared_limit ? k->shared_limit : 48 * KiB;
-}
-
-/* Assumed: 32 registers, which PTX does not tell, and no constant memory. */
+/* Assumed: 32 registers, which PTX does not tell. */
 cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttributes *attributes,
                                      const void *kernel)
 {
@@ -111,43 +111,71 @@ cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttribute
     if (e)
         return e;
     unsigned most = code->entry->function->max_threads;
-    size_t limit = shared_limit(k);
-    *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = code->static_shared_bytes,
-                                              .localSizeBytes = code->entry->frame_bytes,
-                                              .maxThreadsPerBlock = most ? (int)most : 1024,
-                                              .numRegs = 32,
-                                              .ptxVersion = 90,
-                                              .binaryVersion = 90,
-                                              .maxDynamicSharedSizeBytes =
-                                                  (int)(limit - code->static_shared_bytes),
-                                              .preferredShmemCarveout = -1};
+    const int *set = k->attributes;
+    *attributes = (struct cudaFuncAttributes){
+        .sharedSizeBytes = code->static_shared_bytes,
+        .constSizeBytes = module_constant_bytes(code->entry->function->module),
+        .localSizeBytes = code->entry->frame_bytes,
+        .maxThreadsPerBlock = most ? (int)most : 1024,
+        .numRegs = 32,
+        .ptxVersion = 90,
+        .binaryVersion = 90,
+        .maxDynamicSharedSizeBytes =
+            (int)(nvcc_kernel_shared_limit(k, code) - code->static_shared_bytes),
+        .preferredShmemCarveout = set[cudaFuncAttributePreferredSharedMemoryCarveout],
+        .requiredClusterWidth = set[cudaFuncAttributeRequiredClusterWidth],
+        .requiredClusterHeight = set[cudaFuncAttributeRequiredClusterHeight],
+        .requiredClusterDepth = set[cudaFuncAttributeRequiredClusterDepth],
+        .clusterSchedulingPolicyPreference =
+            set[cudaFuncAttributeClusterSchedulingPolicyPreference],
+        .nonPortableClusterSizeAllowed = set[cudaFuncAttributeNonPortableClusterSizeAllowed]};
     return cudaSuccess;
 }
 
+/* The values that an attribute of a kernel can have: those that an H200 took in December 2026. */
+static const struct {
+    int least, most;
+} attribute_values[cudaFuncAttributeMax] = {
+    [cudaFuncAttributeMaxDynamicSharedMemorySize] = {0, INT_MAX},
+    [cudaFuncAttributePreferredSharedMemoryCarveout] = {-1, 100},
+    [cudaFuncAttributeClusterDimMustBeSet] = {1, 0},
+    [cudaFuncAttributeRequiredClusterWidth] = {0, INT_MAX},
+    [cudaFuncAttributeRequiredClusterHeight] = {0, INT_MAX},
+    [cudaFuncAttributeRequiredClusterDepth] = {0, INT_MAX},
+    [cudaFuncAttributeNonPortableClusterSizeAllowed] = {INT_MIN, INT_MAX},
+    [cudaFuncAttributeClusterSchedulingPolicyPreference] = {0, 2},
+};
+
 /* Documented: dynamic shared memory is limited to what the device has for a block, minus the static
- * memory. The other attributes are hints. */
+ * memory. The other attributes are hints, but for clusters. */
 cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
                                     enum cudaFuncAttribute attribute, int value)
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    cudaError_t e = launch_find_kernel(kernel, &k, &code);
     /* Measured (probe-more-answers.txt, "launches"): an attribute that cannot be set. */
-    if (!e
-        && (attribute < cudaFuncAttributeMaxDynamicSharedMemorySize
-            || attribute >= cudaFuncAttributeMax))
+    if (attribute < cudaFuncAttributeMaxDynamicSharedMemorySize
+        || attribute >= cudaFuncAttributeMax)
         return cudaErrorInvalidValue;
-    if (!e && value > 1 && attribute >= cudaFuncAttributeRequiredClusterWidth
-        && attribute <= cudaFuncAttributeRequiredClusterDepth)
-        k->in_clusters = true;
-    if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+    cudaError_t e = launch_find_kernel(kernel, &k, &code);
+    if (e)
         return e;
-    if (value < 0
-        || (size_t)value + code->static_shared_bytes
+    if (value < attribute_values[attribute].least || value > attribute_values[attribute].most)
+        return cudaErrorInvalidValue;
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize
+        && (size_t)value + code->static_shared_bytes
                > device_figure(cudaDevAttrMaxSharedMemoryPerBlockOptin))
         return cudaErrorInvalidValue;
-    k->shared_limit = (size_t)value + code->static_shared_bytes;
+    k->attributes[attribute] = value;
     return cudaSuccess;
+}
+
+cudaError_t do_cudaFuncSetCacheConfig(struct call *call, const void *kernel,
+                                      enum cudaFuncCache configuration)
+{
+    struct registered_kernel *k;
+    cudaError_t e = registry_find_kernel(kernel, &k);
+    return !e && (unsigned)configuration > cudaFuncCachePreferEqual ? cudaErrorInvalidValue : e;
 }
 
 cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -160,7 +188,7 @@ cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     if (!e && (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride))
         return cudaErrorInvalidValue;
     if (!e)
-        *blocks = shared_bytes + code->static_shared_bytes > shared_limit(k)
+        *blocks = shared_bytes + code->static_shared_bytes > nvcc_kernel_shared_limit(k, code)
                     ? 0
                     : (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     return e;
@@ -174,13 +202,15 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    if (!bytes || blocks <= 0 || threads <= 0)
-        return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (e)
         return e;
+    if (!bytes || blocks <= 0 || threads <= 0
+        || threads > (int)device_figure(cudaDevAttrMaxThreadsPerBlock)
+        || blocks > (int)device_figure(cudaDevAttrMaxThreadsPerMultiProcessor) / threads)
+        return cudaErrorInvalidValue;
     const int all = (int)device_figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
-              most = (int)shared_limit(k);
+              most = (int)nvcc_kernel_shared_limit(k, code);
     int each = all / blocks - (int)device_figure(cudaDevAttrReservedSharedMemoryPerBlock);
     each = (each < most ? each : most) - (int)code->static_shared_bytes;
     *bytes = each > 0 ? (size_t)each : 0;
@@ -281,12 +311,13 @@ cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, vo
                         const cudaStream_t *stream)
 {
     char *variable = NULL;
-    cudaError_t e = find(symbol, offset, bytes, &variable);
-    if (e)
+    cudaError_t e = bytes ? find(symbol, offset, bytes, &variable) : cudaSuccess;
+    if (!bytes || (e && (!stream || e == cudaErrorInvalidSymbol)))
         return e;
     if (kind != cudaMemcpyDefault && kind != cudaMemcpyDeviceToDevice
         && kind != (to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost))
         return cudaErrorInvalidMemcpyDirection;
-    return copy_bytes(call, to_symbol ? variable : memory, to_symbol ? memory : variable, bytes,
-                      kind, stream);
+    return e ? e
+             : copy_bytes(call, to_symbol ? variable : memory, to_symbol ? memory : variable, bytes,
+                          kind, stream);
 }

@@ -26,12 +26,16 @@ struct launch {
     bool cooperative;
     /* Several blocks form a cluster. */
     bool in_clusters;
+    /* Its attributes cannot be those of a launch. */
+    bool is_malformed;
     /* The launch may begin before the kernel before it in its stream has ended. */
     bool overlaps;
 };
 
 /* Adds what these attributes say of the launch. */
 void launch_take_attributes(struct launch *l, const cudaLaunchAttribute *attributes, size_t count);
+/* Returns whether a launch may have an attribute with this value. */
+bool launch_may_have(cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value);
 /* Queues the launch and returns its error. This and the next need the lock. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l);
 /* Returns the kernel, with its code for the current device, or an error. */

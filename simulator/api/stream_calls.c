@@ -1,4 +1,5 @@
 /* Streams, events, and host functions. */
+#include "api/launches.h"
 #include "stream_calls.inc"
 #include "check/event_waits.h"
 #include "check/failed_call.h"
@@ -234,6 +235,21 @@ static bool is_window(const struct cudaAccessPolicyWindow *w)
         && w->num_bytes <= device_figure(cudaDevAttrMaxAccessPolicyWindowSize);
 }
 
+bool launch_may_have(cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value)
+{
+    switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow: return is_window(&value->accessPolicyWindow);
+    case cudaLaunchAttributeSynchronizationPolicy: return false;
+    /* Measured (probe-odd-driver.txt): which domains there are. */
+    case cudaLaunchAttributeMemSyncDomainMap:
+        return value->memSyncDomainMap.default_ <= 3 && value->memSyncDomainMap.remote <= 3;
+    case cudaLaunchAttributeMemSyncDomain:
+        return value->memSyncDomain <= cudaLaunchMemSyncDomainRemote;
+    case cudaLaunchAttributePreferredSharedMemoryCarveout: return value->sharedMemCarveout <= 100;
+    default: return attribute <= cudaLaunchAttributeNvlinkUtilCentricScheduling;
+    }
+}
+
 cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
                                       cudaLaunchAttributeID attribute,
                                       const cudaLaunchAttributeValue *value)
@@ -244,13 +260,11 @@ cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
+    if (attribute != cudaLaunchAttributeSynchronizationPolicy && !launch_may_have(attribute, value))
+        return cudaErrorInvalidValue;
     struct hints h = *hints_of(s);
     switch (attribute) {
-    case cudaLaunchAttributeAccessPolicyWindow:
-        if (!is_window(&value->accessPolicyWindow))
-            return cudaErrorInvalidValue;
-        h.window = value->accessPolicyWindow;
-        break;
+    case cudaLaunchAttributeAccessPolicyWindow: h.window = value->accessPolicyWindow; break;
     case cudaLaunchAttributeSynchronizationPolicy:
         if (value->syncPolicy < cudaSyncPolicyAuto
             || value->syncPolicy > cudaSyncPolicyBlockingSync)
@@ -258,17 +272,8 @@ cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
         h.policy = value->syncPolicy;
         break;
     case cudaLaunchAttributePriority: s->priority = clamped_priority(value->priority); break;
-    /* Measured (probe-odd-driver.txt): which domains there are. */
-    case cudaLaunchAttributeMemSyncDomainMap:
-        h.domains = value->memSyncDomainMap;
-        if (h.domains.default_ > 3 || h.domains.remote > 3)
-            return cudaErrorInvalidValue;
-        break;
-    case cudaLaunchAttributeMemSyncDomain:
-        h.domain = value->memSyncDomain;
-        if (h.domain > cudaLaunchMemSyncDomainRemote)
-            return cudaErrorInvalidValue;
-        break;
+    case cudaLaunchAttributeMemSyncDomainMap: h.domains = value->memSyncDomainMap; break;
+    case cudaLaunchAttributeMemSyncDomain: h.domain = value->memSyncDomain; break;
     default: return cudaErrorInvalidValue;
     }
     set_hints(s, h);

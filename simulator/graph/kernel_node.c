@@ -42,9 +42,8 @@ static cudaError_t check_params(const struct cudaKernelNodeParams *p)
         return cudaErrorInvalidValue;
     if (p->extra)
         return refuse_extra();
-    return kernel_check_shape(p->gridDim, p->blockDim, 0) || p->sharedMemBytes > 48 << 10
-             ? cudaErrorInvalidValue
-             : cudaSuccess;
+    return p->sharedMemBytes > 48 << 10 ? cudaErrorInvalidValue
+                                        : kernel_check_shape(p->gridDim, p->blockDim, 0);
 }
 
 /* Makes the task of a kernel that nvcc built. The caller releases the old contents of the task. */
@@ -60,9 +59,8 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
     if (!p->kernelParams && code->entry->function->parameters.count)
         return cudaErrorInvalidValue;
     cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes);
-    /* A launch with these parameters would return another error. */
     if (e)
-        return cudaErrorInvalidValue;
+        return e;
     t->kind = TASK_NVCC_KERNEL;
     t->nvcc_kernel =
         nvcc_kernel_new(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, p->kernelParams);
@@ -77,11 +75,11 @@ cudaError_t kernel_node_task(struct task *t, const void *parameters)
                         : p->func == kernel_function(TASK_ADD)  ? TASK_ADD
                         : p->func == kernel_function(TASK_HOLD) ? TASK_HOLD
                                                                 : TASK_EMPTY;
-    struct registered_kernel *k = kind == TASK_EMPTY ? registry_kernel(p->func) : NULL;
-    if (k)
-        return nvcc_task(t, p, k);
-    if (kind == TASK_EMPTY)
-        return p->func ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+    struct registered_kernel *k;
+    if (kind == TASK_EMPTY) {
+        cudaError_t missing = registry_find_kernel(p->func, &k);
+        return missing ? missing : nvcc_task(t, p, k);
+    }
     cudaError_t e = check_params(p);
     if (e)
         return e;

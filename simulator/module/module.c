@@ -332,6 +332,16 @@ struct function *module_function_at(struct module *m, uint64_t address)
     return NULL;
 }
 
+size_t module_constant_bytes(const struct module *m)
+{
+    NEEDS_LOCK();
+    size_t bytes = 0;
+    for (m = *m->linked; m; m = m->next)
+        for (size_t i = 0; i < m->variables.count; i++)
+            bytes += m->variables.all[i].space == SPACE_CONST ? m->variables.all[i].bytes : 0;
+    return bytes;
+}
+
 struct variable *module_variable(struct module *m, const char *name)
 {
     NEEDS_LOCK();

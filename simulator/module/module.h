@@ -84,6 +84,9 @@ struct module *module_read(char *text, struct module **linked);
 struct function *module_function(struct module *m, const char *name);
 struct variable *module_variable(struct module *m, const char *name);
 
+/* Returns the size of all constants here and in linked modules. */
+size_t module_constant_bytes(const struct module *m);
+
 /* Return the address of a function, for calls by address, which is the same in all kernels; and the
  * function at an address, or NULL. */
 #define FUNCTION_WINDOW ((uint64_t)3 << 56)

@@ -112,6 +112,8 @@ static void add_kernel(struct registered_kernel *k, struct binary *binary, const
 {
     struct registered_kernel **bucket = &kernels[bucket_of(host)];
     k->host = host;
+    k->attributes[cudaFuncAttributeMaxDynamicSharedMemorySize] = -1;
+    k->attributes[cudaFuncAttributePreferredSharedMemoryCarveout] = -1;
     k->binary = binary;
     k->symbol = symbol;
     k->name = name_of(symbol);
@@ -151,6 +153,15 @@ struct registered_kernel *registry_kernel(const void *host)
     while (k && k->host != host)
         k = k->next;
     return k;
+}
+
+cudaError_t registry_find_kernel(const void *host, struct registered_kernel **k)
+{
+    NEEDS_LOCK();
+    *k = registry_kernel(host);
+    return *k   ? cudaSuccess
+         : host ? cudaErrorInvalidResourceHandle
+                : cudaErrorInvalidDeviceFunction;
 }
 
 struct registered_variable *registry_variable(const void *host)
@@ -254,6 +265,7 @@ const char *registry_place_managed(struct binary *binary,
         if (!found)
             return v->symbol;
         *v->pointer = (void *)(uintptr_t)address(found, 0);
+        registry_add_variable(binary, *v->pointer, v->symbol, found->bytes);
     }
     return NULL;
 }

@@ -4,6 +4,8 @@
 #ifndef SIM_MODULE_REGISTRY_H
 #define SIM_MODULE_REGISTRY_H
 
+#include <driver_types.h>
+
 #include "module/module.h"
 
 #define REGISTRY_DEVICES 16
@@ -41,10 +43,8 @@ struct registered_kernel {
     struct kernel_code *code[REGISTRY_DEVICES];
     /* A sentence has said why it does not run. */
     bool refusal_said;
-    /* The dynamic shared memory that cudaFuncSetAttribute allows, or 0 for the default. */
-    size_t shared_limit;
-    /* cudaFuncSetAttribute has made clusters of its blocks. */
-    bool in_clusters;
+    /* The attributes that cudaFuncSetAttribute sets, by number. -1: the default. */
+    int attributes[cudaFuncAttributeMax];
 };
 
 /* A variable of the program's device code. */
@@ -84,6 +84,8 @@ bool registry_has_kernels(void);
 /* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);
+/* Sets `*k` to the kernel, or returns the error of a call with an address that stands for none. */
+cudaError_t registry_find_kernel(const void *host, struct registered_kernel **k);
 
 /* Returns the kernel's function, with what is known without its code, or NULL; then `*why` is the
  * reason, as the end of a sentence. */

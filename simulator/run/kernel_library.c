@@ -43,6 +43,6 @@ const struct kernel_code *kernel_library_code(struct registered_kernel *k, int d
         return NULL;
     if (!k->code[device])
         k->code[device] = library->code_read(f, device, device_variable_address);
-    *why = k->in_clusters ? IN_CLUSTERS : k->code[device]->refusal;
+    *why = k->code[device]->refusal;
     return *why ? NULL : k->code[device];
 }

@@ -80,12 +80,33 @@ static uint64_t blocks_on_device(const struct kernel_code *code, dim3 block, siz
          * device_figure(cudaDevAttrMultiProcessorCount);
 }
 
-cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
+size_t nvcc_kernel_shared_limit(const struct registered_kernel *k, const struct kernel_code *code)
+{
+    NEEDS_LOCK();
+    int dynamic = k->attributes[cudaFuncAttributeMaxDynamicSharedMemorySize];
+    return dynamic < 0 ? 48 * KiB : (size_t)dynamic + code->static_shared_bytes;
+}
+
+static cudaError_t check_shape(struct registered_kernel *k, const struct kernel_code *code,
+                               dim3 grid, dim3 block)
+{
+    const int *cluster = &k->attributes[cudaFuncAttributeRequiredClusterWidth];
+    cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
+    if (e || (cluster[0] <= 1 && cluster[0] == cluster[1] && cluster[1] == cluster[2]))
+        return e;
+    if (cluster[0] && cluster[1] && cluster[2])
+        return nvcc_kernel_refuse_launch(k, IN_CLUSTERS);
+    failed_call_because("cudaFuncSetAttribute has made clusters of (%d,%d,%d) blocks of %s",
+                        cluster[0], cluster[1], cluster[2], k->name);
+    return cudaErrorInvalidClusterSize;
+}
+
+cudaError_t nvcc_kernel_check(struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes)
 {
     NEEDS_LOCK();
-    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
-    cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
+    size_t limit = nvcc_kernel_shared_limit(k, code);
+    cudaError_t e = check_shape(k, code, grid, block);
     if (e || code->static_shared_bytes + shared_bytes <= limit)
         return e;
     failed_call_because("a block of %s has %zu bytes of shared memory, and may have %zu "
@@ -94,17 +115,19 @@ cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct ke
     return cudaErrorInvalidValue;
 }
 
-cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
+cudaError_t nvcc_kernel_check_cooperative(struct registered_kernel *k,
                                           const struct kernel_code *code, dim3 grid, dim3 block,
                                           size_t shared_bytes)
 {
     NEEDS_LOCK();
-    cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
+    cudaError_t e = check_shape(k, code, grid, block);
     if (e)
         return e;
     /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
-    uint64_t fit = blocks_on_device(code, block, shared_bytes);
+    uint64_t fit = code->static_shared_bytes + shared_bytes > nvcc_kernel_shared_limit(k, code)
+                     ? 0
+                     : blocks_on_device(code, block, shared_bytes);
     if (blocks <= fit)
         return nvcc_kernel_check(k, code, grid, block, shared_bytes);
     failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",

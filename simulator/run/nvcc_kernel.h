@@ -32,10 +32,12 @@ cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
 /* Refuses to launch the kernel, or to make a node of it: says why, changes the exit status, and
  * returns the error. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
+/* Returns how much shared memory a block may have, static memory included. */
+size_t nvcc_kernel_shared_limit(const struct registered_kernel *k, const struct kernel_code *code);
 /* Return the error of a launch, or a cooperative launch, in this shape, or cudaSuccess. */
-cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
+cudaError_t nvcc_kernel_check(struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes);
-cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
+cudaError_t nvcc_kernel_check_cooperative(struct registered_kernel *k,
                                           const struct kernel_code *code, dim3 grid, dim3 block,
                                           size_t shared_bytes);
 /* Returns how many blocks of this many threads fit into a multiprocessor at once. */

@@ -414,24 +414,21 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
 
 /* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
  * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
- * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__,
- * and dynamic shared memory. */
+ * an invalid value; and in the driver (probe-more-answers.txt, "launches"), so are all others. */
 cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
 {
     NEEDS_LOCK();
-    cudaError_t e = cudaSuccess;
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
-        e = cudaErrorInvalidValue;
-    else if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
-             || grid.z > 65535 || (most && threads > most))
-        e = cudaErrorInvalidConfiguration;
-    if (e && threads > (most ? most : 1024))
+    most = most ? most : 1024;
+    if (threads > most)
         failed_call_because("a block has %llu threads, and may have %u",
-                            (unsigned long long)threads, most ? most : 1024);
-    else if (e)
+                            (unsigned long long)threads, most);
+    else if (block.x > 1024 || block.y > 1024 || block.z > 64 || !threads || !grid.x || !grid.y
+             || !grid.z || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535)
         failed_call_because("a grid of (%u,%u,%u) blocks of (%u,%u,%u) threads is empty, or too "
                             "large in one direction",
                             grid.x, grid.y, grid.z, block.x, block.y, block.z);
-    return e;
+    else
+        return cudaSuccess;
+    return cudaErrorInvalidValue;
 }

@@ -238,6 +238,9 @@ CASE(modules)
     SAME(0, strcmp(name, "sums"));
     DO(cuFuncGetModule(&again, function));
     SAME((uintptr_t)module, (uintptr_t)again);
+    DO(cuModuleGetFunctionCount((unsigned *)&count, module));
+    SAME(1, count);
+    count = COUNT;
     DO(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
     SAME(256, threads);
     DO(cuFuncGetParamInfo(function, 3, &offset, &bytes));

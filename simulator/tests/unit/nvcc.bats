@@ -796,7 +796,7 @@ CASES
             assert_line --partial "To do:     look at cudaGetLastError() after each launch."
     done <<'CASES'
 threads returned cudaErrorInvalidValue and did nothing: a block has 2000 threads, and may have 1024
-blocks returned cudaErrorInvalidConfiguration and did nothing: a grid of (0,1,1) blocks of (32,1,1)
+blocks returned cudaErrorInvalidValue and did nothing: a grid of (0,1,1) blocks of (32,1,1)
 shared a block of store has 102400 bytes of shared memory, and may have 49152
 function returned cudaErrorNotPermitted and did nothing: a host function must not make CUDA calls.
 CASES

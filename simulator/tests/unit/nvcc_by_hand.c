@@ -44,9 +44,9 @@ CASE(refused)
     IS(cudaErrorNoKernelImageForDevice, cudaLaunchKernelExC(&config, kernel, arguments));
     cudaGetLastError();
 
-    IS(cudaErrorInvalidDeviceFunction, launch(&no_kernel, arguments));
-    IS(cudaErrorInvalidDeviceFunction, cudaGetLastError());
-    IS(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(none, one, one, arguments, 0, 0));
+    IS(cudaErrorInvalidResourceHandle, launch(&no_kernel, arguments));
+    IS(cudaErrorInvalidResourceHandle, cudaGetLastError());
+    IS(cudaErrorInvalidResourceHandle, cudaLaunchKernel(none, one, one, arguments, 0, 0));
     IS(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(NULL, one, one, arguments, 0, 0));
     IS(cudaErrorInvalidValue, cudaLaunchKernelExC(NULL, kernel, arguments));
     dim3 grid, block;
@@ -128,14 +128,17 @@ CASE(resources)
     IS(cudaErrorInvalidValue, launch_with(48 * KiB));
     IS(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel, shared, 227 * 1024));
     IS(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel, shared, -1));
-    IS(cudaErrorInvalidDeviceFunction, cudaFuncSetAttribute(none, shared, 1024));
+    IS(cudaErrorInvalidResourceHandle, cudaFuncSetAttribute(none, shared, 1024));
     IS(cudaErrorInvalidValue, launch_with(48 * KiB));
     IS(cudaSuccess, cudaFuncSetAttribute(kernel, shared, 227 * 1024 - 256));
     IS(cudaSuccess, launch_with(227 * KiB - 256));
     IS(cudaErrorInvalidValue, launch_with(227 * KiB));
+    IS(cudaSuccess, cudaFuncSetAttribute(kernel, shared, 0));
+    IS(cudaErrorInvalidValue, launch_with(1));
+    IS(cudaSuccess, cudaFuncSetAttribute(kernel, shared, 227 * 1024 - 256));
 
     IS(cudaSuccess, cudaFuncSetCacheConfig(kernel, cudaFuncCachePreferShared));
-    IS(cudaErrorInvalidDeviceFunction, cudaFuncSetCacheConfig(none, cudaFuncCachePreferShared));
+    IS(cudaErrorInvalidResourceHandle, cudaFuncSetCacheConfig(none, cudaFuncCachePreferShared));
     enum cudaFuncCache config;
     IS(cudaSuccess, cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
     IS(cudaSuccess, cudaDeviceGetCacheConfig(&config));
@@ -152,18 +155,17 @@ CASE(resources)
     SAME(2, blocks);
     IS(cudaErrorInvalidValue, BLOCKS(kernel, 256, 0, 2));
     IS(cudaErrorInvalidValue, BLOCKS(kernel, 0, 0, cudaOccupancyDefault));
-    IS(cudaErrorInvalidDeviceFunction, BLOCKS(none, 256, 0, cudaOccupancyDefault));
+    IS(cudaErrorInvalidResourceHandle, BLOCKS(none, 256, 0, cudaOccupancyDefault));
 
 #define ROOM(...) cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, __VA_ARGS__)
     IS(cudaSuccess, ROOM(kernel, 1, 256));
     SAME(227 * KiB - 256, bytes);
     IS(cudaSuccess, ROOM(kernel, 4, 256));
     SAME(56 * KiB - 256, bytes);
-    IS(cudaSuccess, ROOM(kernel, 228, 32));
-    SAME(0, bytes);
+    IS(cudaErrorInvalidValue, ROOM(kernel, 228, 32));
     IS(cudaErrorInvalidValue, ROOM(kernel, 0, 256));
     IS(cudaErrorInvalidValue, ROOM(kernel, 1, 0));
-    IS(cudaErrorInvalidDeviceFunction, ROOM(none, 1, 256));
+    IS(cudaErrorInvalidResourceHandle, ROOM(none, 1, 256));
 }
 
 CASE(managed)
@@ -182,11 +184,17 @@ CASE(managed)
     OK(cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
     OK(cudaDeviceSynchronize());
     SAME(18, *counter);
+    void *address;
+    size_t bytes;
+    OK(cudaGetSymbolAddress(&address, counter));
+    SAME(counter, address);
+    OK(cudaGetSymbolSize(&bytes, counter));
+    SAME(4, bytes);
     struct cudaFuncAttributes attributes;
     OK(cudaFuncGetAttributes(&attributes, &count_kernel));
     SAME(8, attributes.maxThreadsPerBlock);
     threads.z = 2;
-    IS(cudaErrorInvalidConfiguration, cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
+    IS(cudaErrorInvalidValue, cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
 }
 
 /* ---- forms of a binary ---- */
