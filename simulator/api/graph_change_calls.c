@@ -1,7 +1,10 @@
 /* Calls that change the parameters of nodes, in a graph or an executable graph, and whole updates.
  * A change of an executable graph affects later launches but not its graph, and a change of a graph
  * does not affect its executable graphs (documented). */
+#include <string.h>
+
 #include "api/graph_arguments.h"
+#include "api/launches.h"
 #include "graph_change_calls.inc"
 #include "check/checker.h"
 #include "graph/graph_update.h"
@@ -156,6 +159,75 @@ cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec
 {
     struct exec_node *found = exec_node_of(call, exec, node);
     return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
+}
+
+/* Sets `*k` to the kernel of a node, or returns an error. */
+static cudaError_t kernel_of(struct call *call, cudaGraphNode_t node, struct nvcc_kernel **k)
+{
+    struct node *n = node_of(call, node);
+    if (!n || task_type(&n->task) != cudaGraphNodeTypeKernel)
+        return cudaErrorInvalidValue;
+    *k = n->task.nvcc_kernel;
+    return *k ? cudaSuccess : call_not_simulated(call, "attributes of this kernel's node are");
+}
+
+/* Returns where a kernel keeps an attribute of its node, and the size, or NULL. */
+static void *attribute_of(struct nvcc_kernel *k, cudaLaunchAttributeID attribute, size_t *bytes)
+{
+#define KEEPS(name, member) \
+    case cudaLaunchAttribute##name: *bytes = sizeof(k->member); return &k->member;
+    switch (attribute) {
+        KEEPS(AccessPolicyWindow, hints.window)
+        KEEPS(Cooperative, shape.cooperative)
+        KEEPS(Priority, hints.priority)
+        KEEPS(MemSyncDomainMap, hints.domains)
+        KEEPS(MemSyncDomain, hints.domain)
+        KEEPS(PreferredSharedMemoryCarveout, hints.carveout)
+    default: return NULL;
+    }
+#undef KEEPS
+}
+
+cudaError_t do_cudaGraphKernelNodeGetAttribute(struct call *call, cudaGraphNode_t node,
+                                               cudaLaunchAttributeID attribute,
+                                               cudaLaunchAttributeValue *value)
+{
+    struct nvcc_kernel *k;
+    size_t bytes;
+    cudaError_t e = kernel_of(call, node, &k);
+    if (e)
+        return e;
+    const void *kept = attribute_of(k, attribute, &bytes);
+    if (!kept || !value)
+        return cudaErrorInvalidValue;
+    memcpy(value, kept, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphKernelNodeSetAttribute(struct call *call, cudaGraphNode_t node,
+                                               cudaLaunchAttributeID attribute,
+                                               const cudaLaunchAttributeValue *value)
+{
+    struct nvcc_kernel *k;
+    size_t bytes;
+    cudaError_t e = kernel_of(call, node, &k);
+    if (e)
+        return e;
+    if (attribute == cudaLaunchAttributeClusterDimension)
+        return nvcc_kernel_refuse_launch(k->kernel, IN_CLUSTERS);
+    void *kept = attribute_of(k, attribute, &bytes);
+    if (!kept || !value || !launch_may_have(attribute, value))
+        return cudaErrorInvalidValue;
+    const struct launch_shape *s = &k->shape;
+    if (attribute == cudaLaunchAttributeCooperative && value->cooperative)
+        e = nvcc_kernel_check_cooperative(
+            k->kernel, k->code, (dim3){s->grid.x, s->grid.y, s->grid.z},
+            (dim3){s->block.x, s->block.y, s->block.z}, s->shared_bytes);
+    if (e)
+        return e;
+    memcpy(kept, value, bytes);
+    k->hints.priority = launch_priority(k->hints.priority);
+    return cudaSuccess;
 }
 
 /* Documented: only kernels, memsets, and copies can be disabled. */

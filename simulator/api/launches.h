@@ -36,6 +36,8 @@ struct launch {
 void launch_take_attributes(struct launch *l, const cudaLaunchAttribute *attributes, size_t count);
 /* Returns whether a launch may have an attribute with this value. */
 bool launch_may_have(cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value);
+/* Returns the nearest priority that there is. */
+int launch_priority(int priority);
 /* Queues the launch and returns its error. This and the next need the lock. */
 cudaError_t launch_kernel(struct call *call, const struct launch *l);
 /* Returns the kernel, with its code for the current device, or an error. */

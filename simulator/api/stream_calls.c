@@ -16,10 +16,7 @@
 
 /* ---- creating and destroying ---- */
 
-static int clamped_priority(int priority)
-{
-    return priority > 0 ? 0 : priority < -5 ? -5 : priority;
-}
+int launch_priority(int priority) { return priority > 0 ? 0 : priority < -5 ? -5 : priority; }
 
 cudaError_t do_cudaStreamCreateWithPriority(struct call *call, cudaStream_t *stream, unsigned flags,
                                             int priority)
@@ -27,7 +24,7 @@ cudaError_t do_cudaStreamCreateWithPriority(struct call *call, cudaStream_t *str
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
     /* Measured (probe-answers.txt, "streams and events"): -99 becomes -5. */
-    int clamped = clamped_priority(priority);
+    int clamped = launch_priority(priority);
     struct stream *s =
         stream_new(flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_BLOCKING,
                    device_current(), clamped);
@@ -271,7 +268,7 @@ cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
             return cudaErrorInvalidValue;
         h.policy = value->syncPolicy;
         break;
-    case cudaLaunchAttributePriority: s->priority = clamped_priority(value->priority); break;
+    case cudaLaunchAttributePriority: s->priority = launch_priority(value->priority); break;
     case cudaLaunchAttributeMemSyncDomainMap: h.domains = value->memSyncDomainMap; break;
     case cudaLaunchAttributeMemSyncDomain: h.domain = value->memSyncDomain; break;
     default: return cudaErrorInvalidValue;

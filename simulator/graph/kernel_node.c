@@ -179,6 +179,10 @@ cudaError_t kernel_node_change(const struct call *call, struct task *t, const vo
     e = kernel_node_task(&changed, parameters);
     if (e)
         return e;
+    if (before && changed.nvcc_kernel) {
+        changed.nvcc_kernel->hints = before->hints;
+        changed.nvcc_kernel->shape.cooperative = before->shape.cooperative;
+    }
     os_free(before);
     changed.call = changed.nvcc_kernel ? changed.nvcc_kernel->kernel->name : call->origin.call;
     changed.site = call->origin.site;

@@ -19,7 +19,7 @@ struct launch_shape {
     const char *parameters;
     size_t parameter_bytes;
     /* All blocks run at once, so the grid may have a barrier. */
-    bool cooperative;
+    int cooperative;
     /* How many blocks fit on the device at once. */
     uint64_t fitting;
     /* 0: blocks and warps run in order. Any other number chooses an order. */

@@ -147,6 +147,7 @@ struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct ke
     launch->size = sizeof *launch + f->parameter_bytes;
     launch->kernel = k;
     launch->code = code;
+    launch->hints.domains.remote = 1;
     launch->shape = (struct launch_shape){.grid = {grid.x, grid.y, grid.z},
                                           .block = {block.x, block.y, block.z},
                                           .shared_bytes = shared_bytes,

@@ -23,6 +23,14 @@ struct nvcc_kernel {
     struct late_launch *late;
     /* As in struct launch. */
     bool overlaps;
+    /* Attributes of its node that change nothing here. */
+    struct node_hints {
+        struct cudaAccessPolicyWindow window;
+        cudaLaunchMemSyncDomainMap domains;
+        cudaLaunchMemSyncDomain domain;
+        int priority;
+        unsigned carveout;
+    } hints;
     _Alignas(16) char parameters[];
 };
 

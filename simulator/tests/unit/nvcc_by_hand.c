@@ -1,6 +1,8 @@
 /* What code compiled by nvcc calls, called by hand: so a machine without nvcc tries it, too.
  * nvcc_by_hand managed NAME: a __managed__ variable that is not in the device code.
  * nvcc_by_hand sums FILE.ptx: the kernel of simulator/tests/unit/kernels/sums.cu. */
+#include <cuda.h>
+
 #include "expect.h"
 #include "nvcc_by_hand.h"
 
@@ -190,9 +192,30 @@ CASE(managed)
     SAME(counter, address);
     OK(cudaGetSymbolSize(&bytes, counter));
     SAME(4, bytes);
+    CUmodule module;
+    CUdeviceptr found;
+    DO(cuFuncGetModule(&module, (CUfunction)&count_kernel));
+    DO(cuModuleGetGlobal(&found, &bytes, module, "counter"));
+    SAME(counter, found);
     struct cudaFuncAttributes attributes;
     OK(cudaFuncGetAttributes(&attributes, &count_kernel));
     SAME(8, attributes.maxThreadsPerBlock);
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaLaunchAttributeValue value = {.priority = -2};
+    struct cudaKernelNodeParams p = {
+        .func = (void *)&count_kernel, .gridDim = one, .blockDim = threads};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributePriority, &value));
+    OK(cudaGraphKernelNodeSetParams(node, &p));
+    value.priority = 7;
+    OK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value));
+    SAME(-2, value.priority);
+    OK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &value));
+    SAME(0, value.cooperative);
+    IS(cudaErrorInvalidValue,
+       cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeSynchronizationPolicy, &value));
     threads.z = 2;
     IS(cudaErrorInvalidValue, cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
 }
