@@ -277,6 +277,11 @@ under_schedules() {
 
 @test "probe: the driver API without a context, and odd arguments of it" { ask odd-driver; }
 
+@test "probe: odd arguments about kernels and launches, and about memory of the host" {
+    ask odd-functions '' 's/^rc 3$/rc 139/'
+    said "hazard: no attachment.*dies of SIGSEGV here" "^rc 139"
+}
+
 # A graph takes no values here.
 @test "probe: values of streams, batches of copies, and attributes of pointers" {
     ask values '' '/^cuStreamWriteValue32(s, memory, 1, 0)/s/CUDA_ERROR_NOT_SUPPORTED/CUDA_SUCCESS/'
