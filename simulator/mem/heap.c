@@ -239,6 +239,21 @@ void heap_map(struct heap *h, size_t offset, size_t bytes)
     }
 }
 
+size_t heap_map_idle(struct heap *h, struct range *r, size_t count)
+{
+    NEEDS_LOCK();
+    size_t x = r->offset / h->segment_size, mapped = 0;
+    for (; mapped < count; x++) {
+        size_t start = x * h->segment_size;
+        if (!heap_unmapped_count(h, start, h->segment_size))
+            continue;
+        heap_map(h, start, h->segment_size);
+        set_idle_owners(h, r, start, start + h->segment_size);
+        mapped++;
+    }
+    return mapped;
+}
+
 /* Returns the idle segments of word w of h->idle, except those in [from, to). */
 static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t to)
 {

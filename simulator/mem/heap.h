@@ -179,6 +179,9 @@ size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes);
 bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes);
 /* Maps those segments. They lie in a shared range, and heap_take must follow. */
 void heap_map(struct heap *h, size_t offset, size_t bytes);
+/* Maps the first `count` unmapped segments of a shared range, which has more, and returns their
+ * number. They stay idle. */
+size_t heap_map_idle(struct heap *h, struct range *r, size_t count);
 /* Returns the lowest or highest idle segment outside segments [from, to), or SIZE_MAX. Idle means
  * mapped and unused. */
 size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t to);

@@ -143,6 +143,10 @@ static struct pool *pool_new(const struct cudaMemPoolProps *props)
     size_t limit = 2 * round_up(settings.memory, settings.segment), share = limit;
     if (pools.count >= ADDRESSES_AT_FIRST / limit)
         share = round_up(ADDRESSES_TO_SHARE / pools.count, settings.segment);
+    /* Measured (probe-full.txt, "stopped_by_max_size"): what fits no addresses changes nothing. */
+    size_t capped = 2 * round_up(props->maxSize, settings.segment);
+    if (capped && capped < limit)
+        limit = capped;
     struct pool *p = pool_add(props, share < limit ? share : limit);
     p->has_few_addresses = share < limit;
     return p;
@@ -268,6 +272,34 @@ void pool_diag_no_addresses(const struct pool *p, size_t bytes)
     pools.reported_no_addresses = true;
 }
 
+/* Releases idle segments, from the highest address down, until at most `keep` bytes are
+ * reserved. */
+static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, const char *why)
+{
+    size_t segments = heap_release(&p->heap, keep);
+    if (!segments)
+        return;
+    if (p->imported)
+        return; /* Only address space was released. */
+    device_give(p->heap.device, segments * settings.segment);
+    virtual_now += segment_cost * segments;
+    if (observer.pool_released)
+        observer.pool_released(p, segments, why);
+}
+
+/* Measured (probe-full.txt): before another pool or cudaMalloc runs out of memory, pools release
+ * all that is idle, even if less would do. Memory that was freed and not synchronized is not idle.
+ * An allocation in managed memory or the launch of a graph does not cause this. */
+bool pools_make_room(int device, const struct heap *wanting)
+{
+    NEEDS_LOCK();
+    size_t before = device_free_memory(device);
+    for (struct pool *p = pools.first; p; p = p->next)
+        if (p->heap.device == device && !p->graph && &p->heap != wanting)
+            release_segments(p, 0, COST_RELEASE_SEGMENT, "device full");
+    return device_free_memory(device) > before;
+}
+
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
 {
     NEEDS_LOCK();
@@ -283,10 +315,16 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured (walks.txt.gz, capped): a growth that the cap stops raises the watermark to it. */
-    size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
-    if (p->reserved_high < high)
-        p->reserved_high = high;
+    if (result.remapped) {
+        p->release_due = true;
+        set_due(p, true);
+    }
+    if (p->reserved_high < pool_reserved(p))
+        p->reserved_high = pool_reserved(p);
+    if (result.capped) {
+        pools_make_room(p->device, &p->heap);
+        release_segments(p, p->threshold, COST_RELEASE_SEGMENT, "maxSize");
+    }
     if (!result.range) {
         pool_diag_no_addresses(p, bytes);
         return result;
@@ -299,21 +337,6 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
 }
 
 /* ---- releasing ---- */
-
-/* Releases idle segments, from the highest address down, until at most `keep` bytes are
- * reserved. */
-static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, const char *why)
-{
-    size_t segments = heap_release(&p->heap, keep);
-    if (!segments)
-        return;
-    if (p->imported)
-        return; /* Only address space was released. */
-    device_give(p->heap.device, segments * settings.segment);
-    virtual_now += segment_cost * segments;
-    if (observer.pool_released)
-        observer.pool_released(p, segments, why);
-}
 
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 {
@@ -346,19 +369,6 @@ void pool_trim(struct pool *p, size_t keep)
     release_segments(
         p, keep > SIZE_MAX - settings.segment ? SIZE_MAX : round_up(keep, settings.segment),
         COST_RELEASE_SEGMENT, "trim");
-}
-
-/* Measured (probe-full.txt): before another pool or cudaMalloc runs out of memory, pools release
- * all that is idle, even if less would do. Memory that was freed and not synchronized is not idle.
- * An allocation in managed memory or the launch of a graph does not cause this. */
-bool pools_make_room(int device, const struct heap *wanting)
-{
-    NEEDS_LOCK();
-    size_t before = device_free_memory(device);
-    for (struct pool *p = pools.first; p; p = p->next)
-        if (p->heap.device == device && !p->graph && &p->heap != wanting)
-            release_segments(p, 0, COST_RELEASE_SEGMENT, "device full");
-    return device_free_memory(device) > before;
 }
 
 /* Ends the addresses, the storage, and what is shared with other processes. Nothing may be live. */

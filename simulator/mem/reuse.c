@@ -1,5 +1,5 @@
 /* The reuse ladder, with one function for each rung, in the order in which the driver tries them.
- * It was derived from 100 recorded walks (simulator/tests/facts/walks.txt.gz, driver 580.159.04).
+ * It was derived from recorded walks (simulator/tests/facts/walks.txt.gz, driver 580.159.04).
  * simulator/tests/facts/README.md says how well it matches them.
  *
  * A free range is in the list of the stream that freed it, with its free sequence (the position of
@@ -89,8 +89,8 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
                           struct reuse_result *result)
 {
     /* Takes addresses from the shared lists, which never run out. Idle segments elsewhere are
-     * remapped to replace the missing ones, and the rest is new. A failed growth does not undo the
-     * remapping. */
+     * remapped to replace the missing ones, and the rest is new. A growth that the cap stops leaves
+     * what it has mapped until then (measured: walks.txt.gz, capped). */
     struct range *r = heap_best_shared(h, bytes);
     if (!r)
         return NULL;
@@ -104,6 +104,9 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
     }
     if (max_segments && h->mapped_count + unmapped > max_segments) {
         result->capped = true;
+        size_t room = max_segments > h->mapped_count ? max_segments - h->mapped_count : 0;
+        if (take_from_device(h, room * h->segment_size))
+            result->grown = heap_map_idle(h, r, room);
         return NULL;
     }
     if (!heap_grow_file(h, r->offset + bytes) || !take_from_device(h, unmapped * h->segment_size))

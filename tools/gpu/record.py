@@ -503,7 +503,7 @@ def walks(part):
     part.see_one_gpu()
     part.build("gpu", [f"{FACTS}/walks"])
     rows = []
-    for profile, name in enumerate(["mixed", "small", "large", "capped", "one-stream"]):
+    for profile, name in enumerate(["mixed", "small", "large", "capped", "one-stream", "several"]):
         ended, text = 0, ""
         for seed in range(1, 21):
             run = part.run("walk", [f"build/gpu/{FACTS}/walks", seed, 120, profile])

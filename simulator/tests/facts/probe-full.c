@@ -198,4 +198,29 @@ CASE(full_of_cuda_malloc)
     RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
 }
 
+/* An allocation that maxSize stops: what do its pool, another pool and the memory of graphs keep? */
+CASE(stopped_by_max_size)
+{
+    struct cudaMemPoolProps props = device_props();
+    props.maxSize = 128 * MiB;
+    cudaGraphExec_t x = graph_of(64 * MiB);
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
+    other = new_pool(all);
+    cudaMallocFromPoolAsync(&p, 64 * MiB, other, s);
+    cudaFreeAsync(p, s);
+    unsigned long long of_graphs;
+    cudaMemPoolCreate(&a, &props);
+    cudaMallocFromPoolAsync(&p, 32 * MiB, a, s);
+    for (size_t bytes = 225 * MiB, keep = 64 * MiB; bytes > 64 * MiB; bytes -= 64 * MiB) {
+        cudaStreamSynchronize(s);
+        set_threshold(a, keep);
+        NOTE("%zu MiB, and the threshold is %zu", bytes / MiB, keep / MiB);
+        RECORD(cudaMallocFromPoolAsync(&p, bytes, a, s));
+        cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &of_graphs);
+        NOTE("the pool %llu MiB, at most %llu, another %llu, graphs %llu", bytes_reserved(a) / MiB,
+             pool_figure(a, cudaMemPoolAttrReservedMemHigh) / MiB, bytes_reserved(other) / MiB,
+             of_graphs / MiB);
+    }
+}
+
 int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -1,6 +1,6 @@
-/* Walks at random over one memory pool, and prints each step and what the allocator did: walks
- * SEED STEPS [PROFILE]. PROFILE: 0 mixed sizes, 1 small sizes, 2 large sizes, 3 a capped pool, 4
- * one stream. It printed walks.txt.gz, with which the suite compares its walks on the
+/* Walks at random over memory pools, and prints each step and what the allocator did: walks SEED
+ * STEPS [PROFILE]. PROFILE: 0 mixed sizes, 1 small sizes, 2 large sizes, 3 a capped pool, 4 one
+ * stream, 5 three pools, of which the last is capped; the others have one pool. It printed walks.txt.gz, with which the suite compares its walks on the
  * simulated device (simulator/tests/unit/replay.py).
  *
  * A stream is either held (a kernel spins on a flag, all later work is pending) or idle: an idle
@@ -8,11 +8,12 @@
  * synchronized. */
 #include "probe.h"
 
-enum { STREAMS = 3, MOST_ALLOCATIONS = 400 };
-enum profile { MIXED, SMALL, LARGE, CAPPED, ONE_STREAM };
+enum { STREAMS = 3, POOLS = 3, MOST_ALLOCATIONS = 400 };
+enum profile { MIXED, SMALL, LARGE, CAPPED, ONE_STREAM, SEVERAL };
 
 static enum profile profile;
-static cudaMemPool_t pool;
+static cudaMemPool_t pools[POOLS];
+static int pool_count = 1;
 static cudaStream_t streams[STREAMS];
 static cudaEvent_t events[STREAMS];
 static int recorded[STREAMS]; /* its event was recorded */
@@ -25,7 +26,7 @@ static struct allocation {
     int live;
 } allocations[MOST_ALLOCATIONS];
 static int allocation_count;
-static char *first_address;
+static char *first_addresses[POOLS];
 
 static char step[96]; /* the text of the step */
 
@@ -42,6 +43,7 @@ static uint32_t next_random(void)
 }
 
 static int pick(int n) { return (int)(next_random() % (unsigned)n); }
+static int pick_pool(void) { return pool_count == 1 ? 0 : pick(pool_count); }
 
 static void seed_random(int seed)
 {
@@ -87,11 +89,13 @@ static void print_step(cudaError_t result)
 {
     cudaGetLastError();
     query_idle_streams();
-    printf("%-34s %-28s R %llu %llu U %llu %llu\n", step, cudaGetErrorName(result),
-           pool_figure(pool, cudaMemPoolAttrReservedMemCurrent),
-           pool_figure(pool, cudaMemPoolAttrReservedMemHigh),
-           pool_figure(pool, cudaMemPoolAttrUsedMemCurrent),
-           pool_figure(pool, cudaMemPoolAttrUsedMemHigh));
+    printf("%-34s %-28s", step, cudaGetErrorName(result));
+    for (int i = 0; i < pool_count; i++)
+        printf(" R %llu %llu U %llu %llu", pool_figure(pools[i], cudaMemPoolAttrReservedMemCurrent),
+               pool_figure(pools[i], cudaMemPoolAttrReservedMemHigh),
+               pool_figure(pools[i], cudaMemPoolAttrUsedMemCurrent),
+               pool_figure(pools[i], cudaMemPoolAttrUsedMemHigh));
+    puts("");
 }
 
 #define PRINT_STEP(result, ...)                   \
@@ -120,17 +124,19 @@ static void allocate(int stream)
 {
     size_t bytes = pick_size();
     char *address = NULL;
-    cudaError_t error = cudaMallocFromPoolAsync((void **)&address, bytes, pool, streams[stream]);
+    int pool = pick_pool();
+    cudaError_t error =
+        cudaMallocFromPoolAsync((void **)&address, bytes, pools[pool], streams[stream]);
     if (error) {
         PRINT_STEP(error, "s%d malloc %zu", stream, bytes);
         return;
     }
-    if (!first_address)
-        first_address = address;
+    if (!first_addresses[pool])
+        first_addresses[pool] = address;
     int below = newest_below(address, bytes);
     int new = allocation_count++;
     allocations[new] = (struct allocation){address, bytes, 1};
-    long long offset = distance(address, first_address);
+    long long offset = distance(address, first_addresses[pool]);
     if (below >= 0)
         PRINT_STEP(error, "s%d b%d = malloc %zu @%lld over b%d", stream, new, bytes, offset, below);
     else
@@ -176,6 +182,8 @@ static void hold_stream(int stream)
     flags[stream] = 0;
     held[stream] = 1;
     launch_hold(flags + stream, streams[stream]);
+    if (profile == SEVERAL)
+        usleep(400); /* Until the kernel runs, a free before it may seem pending. */
     PRINT_STEP(cudaGetLastError(), "s%d hold", stream);
 }
 
@@ -220,12 +228,13 @@ static void synchronize_device(void)
 static void trim(void)
 {
     uint64_t keep = (uint64_t)pick(5) * 32 * MiB;
-    PRINT_STEP(cudaMemPoolTrimTo(pool, keep), "trim %llu", (unsigned long long)keep);
+    PRINT_STEP(cudaMemPoolTrimTo(pools[pick_pool()], keep), "trim %llu", (unsigned long long)keep);
 }
 
 static void change_threshold(void)
 {
     uint64_t threshold = pick_threshold();
+    cudaMemPool_t pool = pools[pick_pool()];
     PRINT_STEP(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
                "threshold %llu", (unsigned long long)threshold);
 }
@@ -267,8 +276,8 @@ static void make_streams(void)
     }
 }
 
-/* Sets the pool's policies and threshold by chance, and prints the walk's first line. */
-static void choose_policies(int seed, size_t max_size)
+/* Sets a pool's policies and threshold by chance, and prints one of the walk's first lines. */
+static void choose_policies(int seed, cudaMemPool_t pool, size_t max_size)
 {
     static const enum cudaMemPoolAttr policies[] = {cudaMemPoolReuseFollowEventDependencies,
                                                     cudaMemPoolReuseAllowOpportunistic,
@@ -281,8 +290,9 @@ static void choose_policies(int seed, size_t max_size)
     uint64_t threshold = pick_threshold();
     set_threshold(pool, threshold);
     printf(
-        "# seed %d profile %d maxSize %zu events %d opportunistic %d internal %d threshold %llu\n",
-        seed, (int)profile, max_size, on[0], on[1], on[2], (unsigned long long)threshold);
+        "%s seed %d profile %d maxSize %zu events %d opportunistic %d internal %d threshold %llu\n",
+        pool == pools[0] ? "#" : "and", seed, (int)profile, max_size, on[0], on[1], on[2],
+        (unsigned long long)threshold);
 }
 
 int main(int argc, char **argv)
@@ -292,18 +302,18 @@ int main(int argc, char **argv)
         return 2;
     }
     int seed = atoi(argv[1]), steps = atoi(argv[2]);
-    struct cudaMemPoolProps props = device_props();
     profile = argc > 3 ? (enum profile)atoi(argv[3]) : MIXED;
+    pool_count = profile == SEVERAL ? POOLS : 1;
     seed_random(seed);
-    if (profile == CAPPED)
-        props.maxSize = (size_t)(2 + pick(5)) * 32 * MiB;
-    cudaError_t error = cudaMemPoolCreate(&pool, &props);
-    if (error) {
-        printf("create %s\n", cudaGetErrorName(error));
-        return 1;
+    for (int i = 0; i < pool_count; i++) {
+        struct cudaMemPoolProps props = device_props();
+        if (profile == CAPPED || i == POOLS - 1)
+            props.maxSize = (size_t)(2 + pick(5)) * 32 * MiB;
+        if (cudaMemPoolCreate(&pools[i], &props))
+            return 1;
+        choose_policies(seed, pools[i], props.maxSize);
     }
     make_streams();
-    choose_policies(seed, props.maxSize);
     for (int i = 0; i < steps && allocation_count < MOST_ALLOCATIONS; i++)
         take_step();
     for (int i = 0; i < STREAMS; i++)

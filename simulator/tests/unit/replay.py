@@ -24,7 +24,7 @@ PROGRAM = ROOT / "build/simulator/simulator/tests/facts/walks"
 RECORDED = ROOT / "simulator/tests/facts/walks.txt.gz"
 STEPS = "120"
 # Numbered as in walks.c.
-PROFILES = ["mixed", "small", "large", "capped", "one-stream"]
+PROFILES = ["mixed", "small", "large", "capped", "one-stream", "several"]
 HEAD = re.compile(r"# seed (\d+) profile (\d)")
 # The error code and the figures of a step.
 RESULT = re.compile(r"cuda\w+ +R .*")
