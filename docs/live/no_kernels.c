@@ -37,10 +37,10 @@ NONE(const char *, registry_place_managed,
 NONE(cudaError_t, nvcc_kernel_refuse, (struct registered_kernel * k, const char *why))
 NONE(cudaError_t, nvcc_kernel_refuse_launch, (struct registered_kernel * k, const char *why))
 NONE(cudaError_t, nvcc_kernel_check,
-     (const struct registered_kernel *k, const struct kernel_code *code, dim3 grid, dim3 block,
+     (struct registered_kernel * k, const struct kernel_code *code, dim3 grid, dim3 block,
       size_t shared_bytes))
 NONE(cudaError_t, nvcc_kernel_check_cooperative,
-     (const struct registered_kernel *k, const struct kernel_code *code, dim3 grid, dim3 block,
+     (struct registered_kernel * k, const struct kernel_code *code, dim3 grid, dim3 block,
       size_t shared_bytes))
 NONE(unsigned, nvcc_kernel_blocks_that_fit,
      (const struct kernel_code *code, unsigned threads, size_t shared_bytes))
@@ -49,6 +49,11 @@ NONE(struct nvcc_kernel *, nvcc_kernel_new,
       size_t shared_bytes, void *const *arguments))
 NONE(cudaError_t, command_nvcc_kernel,
      (const struct call *call, const struct nvcc_kernel *kernel, struct stream *s))
+
+cudaError_t registry_find_kernel(const void *host, struct registered_kernel **k)
+{
+    return host ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
+}
 
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol) {}
 
