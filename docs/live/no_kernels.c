@@ -30,6 +30,9 @@ NONE(struct variable *, registry_module_variable, (struct registered_variable * 
 NONE(struct variable *, module_variable, (struct module * m, const char *name))
 NONE(struct function *, module_function, (struct module * m, const char *name))
 NONE(uint64_t, module_function_address, (const struct function *f))
+NONE(size_t, module_constant_bytes, (const struct module *m))
+NONE(size_t, nvcc_kernel_shared_limit,
+     (const struct registered_kernel *k, const struct kernel_code *code))
 NONE(struct binary *, registry_load, (const void *image, int device, const char **why))
 NONE(struct registered_kernel *, registry_kernel_of, (struct binary * binary, const char *symbol))
 NONE(const char *, registry_place_managed,
