@@ -50,8 +50,8 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     uint64_t before = s->last_seq;
     struct reuse_result result = pool_allocate(p, bytes, s);
     struct range *r = result.range;
-    if (result.capped)
-        graph_memory_trim(p->device);
+    if (result.capped && p->heap.device != NO_DEVICE)
+        graph_memory_trim(p->heap.device);
     if (r) {
         /* Measured (probe-outsiders.txt, "failed_allocation"): a failure queues nothing. */
         uint64_t seq = stream_enqueue_marker(s);

@@ -322,7 +322,8 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
     if (p->reserved_high < pool_reserved(p))
         p->reserved_high = pool_reserved(p);
     if (result.capped) {
-        pools_make_room(p->device, &p->heap);
+        if (p->heap.device != NO_DEVICE)
+            pools_make_room(p->heap.device, &p->heap);
         release_segments(p, p->threshold, COST_RELEASE_SEGMENT, "maxSize");
     }
     if (!result.range) {
@@ -348,6 +349,7 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
     }
     p->used -= r->requested;
     heap_put(&p->heap, r, s->slot, seq);
+    stream_note_free(s, seq);
     if (s->done_seq >= seq)
         p->heap.unreached_at = UINT64_MAX;
     set_due(p, true);

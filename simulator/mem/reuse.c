@@ -74,13 +74,14 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
     if (h->unreached_at == engine_status.ended)
         return NULL;
     for (; (list = used_list(h, list)); list = list->next) {
-        struct range *r = heap_best_fit(list, bytes, stream_of_slot(list->slot)->done_seq);
+        struct range *r =
+            heap_best_fit(list, bytes, stream_reached_seq(stream_of_slot(list->slot)));
         if (r)
             return r;
     }
     /* Otherwise all finished frees become shared, because together they may be large enough. */
     for (list = h->stream_lists; list; list = list->next)
-        any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
+        any |= reuse_reclaim(h, list, stream_reached_seq(stream_of_slot(list->slot)));
     h->unreached_at = engine_status.ended;
     return any ? synchronized(h, bytes) : NULL;
 }

@@ -74,6 +74,11 @@ struct stream {
     uint64_t function_seq;
     /* The newest allocation or free. */
     uint64_t memory_seq;
+    /* For stream_reached_seq: the newest free or real work, with which earlier waits go to the
+     * device; the newest work up to which the device has reported; and whether a wait has ended
+     * since. */
+    uint64_t handed_seq, reported_seq;
+    bool has_waited;
     /* The newest kernel of nvcc that has run and may have signaled others. */
     uint64_t signal_seq;
     /* When work done_seq finished. */
@@ -145,6 +150,8 @@ struct op {
     enum op_kind kind;
     /* The op counts in the `room_taken` of its stream or, in a branch, of its trunk. */
     bool takes_room;
+    /* The op frees memory of a pool. */
+    bool is_free;
     /* The op had its effect before its end. */
     bool was_hastened;
     /* The op's number in its stream. */
@@ -330,6 +337,10 @@ struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 /* Queues an allocation or free, which costs nothing in an idle stream. Returns its number. */
 uint64_t stream_enqueue_marker(struct stream *s);
+/* Notes that work `seq`, the newest, is a free of a pool's memory. */
+void stream_note_free(struct stream *s, uint64_t seq);
+/* Returns the newest work that the driver knows to be done, if a pool asks. */
+uint64_t stream_reached_seq(const struct stream *s);
 /* Raises `order`, a device order, to what would precede the stream's next op, including what the
  * legacy stream's rule adds. Queues nothing, because the call may still be rejected. */
 void stream_gather_order(const struct stream *s, struct vector_clock *order);
