@@ -459,7 +459,8 @@ struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t
     return n ? range_of_free_node(n) : NULL;
 }
 
-struct range *heap_better_fit(struct range *a, struct range *b)
+/* Returns the better fit of two ranges, either of which may be NULL. */
+static struct range *better_fit(struct range *a, struct range *b)
 {
     if (!a || !b)
         return a ? a : b;
@@ -470,8 +471,8 @@ struct range *heap_better_fit(struct range *a, struct range *b)
 
 struct range *heap_best_shared(const struct heap *h, size_t bytes)
 {
-    return heap_better_fit(heap_best_fit(&h->shared, bytes, UINT64_MAX),
-                           heap_best_fit(&h->shared_partial, bytes, UINT64_MAX));
+    return better_fit(heap_best_fit(&h->shared, bytes, UINT64_MAX),
+                      heap_best_fit(&h->shared_partial, bytes, UINT64_MAX));
 }
 
 /* ---- ranges ---- */

@@ -148,8 +148,6 @@ void heap_remove_list(struct heap *h, struct free_list *list);
 /* Returns the smallest range of at least `bytes` that was freed at `max_seq` or before, the oldest
  * among equals, or NULL. */
 struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq);
-/* Returns the better fit of two ranges, either of which may be NULL. */
-struct range *heap_better_fit(struct range *a, struct range *b);
 /* Returns the best fit of both shared lists, or NULL. */
 struct range *heap_best_shared(const struct heap *h, size_t bytes);
 

@@ -4,8 +4,9 @@
  *
  * A free range is in the list of the stream that freed it, with its free sequence (the position of
  * the free in that stream), or in a shared list, which every stream may use. Within a list the best
- * fit wins and, among equals, the oldest. `after_event` compares the lists of all streams;
- * `opportunistic` and `internal_dependency` take from the first list that has a range. */
+ * fit wins and, among equals, the oldest. `after_event`, `opportunistic`, and `internal_dependency`
+ * take from the first list that has a range, in the order in which the streams first used the
+ * pool. */
 #include "mem/reuse.h"
 
 #include <stdlib.h>
@@ -53,16 +54,16 @@ static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
     /* What another stream freed before an event that this stream waits for, or before work that the
      * legacy stream's rule puts first. */
     struct vector_clock order = VC_EMPTY;
-    struct range *best = NULL;
+    struct range *r = NULL;
     stream_gather_order(s, &order);
     struct free_list *list = !vc_is_empty(&order) ? used_list(h, h->stream_lists) : NULL;
-    for (; list; list = used_list(h, list->next)) {
+    for (; list && !r; list = used_list(h, list->next)) {
         uint64_t epoch = list->slot == s->slot ? 0 : vc_epoch(&order, list->slot);
         if (epoch)
-            best = heap_better_fit(best, heap_best_fit(list, bytes, epoch));
+            r = heap_best_fit(list, bytes, epoch);
     }
     vc_clear(&order);
-    return best;
+    return r;
 }
 
 static struct range *opportunistic(struct heap *h, size_t bytes)
