@@ -175,7 +175,7 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     if ((e = capture_forbid(s)))
         return e;
     struct address_info a = memory_find(pointer);
-    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), a.inner_offset,
+    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s, BARRIER_FULL), a.inner_offset,
                  a.inner_offset, false);
     managed_advice_change(a.range->id, pointer, bytes, set_prefetched, &location);
     return cudaSuccess;
@@ -209,7 +209,7 @@ cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, 
     cudaError_t e = capture_forbid(s);
     if (e)
         return e;
-    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), 0, 0, false);
+    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s, BARRIER_FULL), 0, 0, false);
     return cudaSuccess;
 }
 

@@ -563,7 +563,7 @@ static void read_early(struct call *call, const void *from, size_t bytes, struct
     struct address_info a = memory_find(from);
     struct stream *early = stream_new_branch(s, s->device);
     early->host_version = 0;
-    stream_enqueue_marker(early);
+    stream_enqueue_marker(early, BARRIER_FULL);
     const struct op at = {.stream = early, .seq = early->last_seq};
     if (a.kind != ADDRESS_PAGEABLE)
         command_check_use(call, &a, from, bytes, &at, false);

@@ -54,7 +54,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         graph_memory_trim(p->heap.device);
     if (r) {
         /* Measured (probe-outsiders.txt, "failed_allocation"): a failure queues nothing. */
-        uint64_t seq = stream_enqueue_marker(s);
+        uint64_t seq = stream_enqueue_marker(s, result.barrier);
         *pointer = memory_born(call, &p->heap, r, ALLOCATION_IN_STREAM, s, seq);
     }
     if (line_is_open(&call->line)) {
@@ -117,7 +117,7 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
 /* Queues cudaFreeAsync for a pool's allocation. */
 static void free_pooled(struct call *call, struct address_info *a, struct stream *s)
 {
-    uint64_t seq = stream_enqueue_marker(s);
+    uint64_t seq = stream_enqueue_marker(s, BARRIER_FULL);
     checker_freed(call, memory_shadow(a), s, seq);
     pool_free(a->pool, a->range, s, seq);
     if (line_is_open(&call->line))

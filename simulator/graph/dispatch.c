@@ -142,7 +142,7 @@ cudaError_t dispatch_now(struct call *call, const struct task *t, struct stream 
         break;
     case TASK_EMPTY:
     case TASK_CONDITIONAL:
-    case TASK_CHILD: stream_enqueue_marker(s); break;
+    case TASK_CHILD: stream_enqueue_marker(s, BARRIER_FULL); break;
     }
     return cudaSuccess;
 }

@@ -278,7 +278,7 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     struct call call = call_of(launch, p);
     /* After a fault, which a launch may have waited for, no node runs any more. */
     if (p->is_disabled || device_sticky_error) {
-        stream_enqueue_marker(s);
+        stream_enqueue_marker(s, BARRIER_FULL);
         return;
     }
     if (!dispatch_now(&call, &p->task, s))
@@ -352,7 +352,7 @@ static bool back_allocations_unlocking(struct call *call, struct graph_exec *x, 
     bool moved = false;
     stream_gather_order(s, &before);
     if (last) {
-        vc_join(&before, &last->ordering.device_order);
+        vc_join(&before, &last->ordering.known);
         vc_set(&before, last->stream->slot, last->seq);
     }
     bool backed = graph_memory_back(x->allocations, x->allocation_count, s, &before, &moved);
@@ -426,7 +426,7 @@ static uint32_t value_unlocking(const struct call *launch, const struct exec_nod
 {
     const struct call call = call_of(launch, p);
     struct condition *c = p->conditional->condition;
-    stream_enqueue_marker(s);
+    stream_enqueue_marker(s, BARRIER_FULL);
     checker_used(&call, condition_shadow(c), s, s->last_seq, 0, sizeof c->value, false);
     engine_wait_unlocking(s, s->last_seq, launch->origin.call);
     if (c->has_value)

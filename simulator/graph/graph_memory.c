@@ -352,7 +352,7 @@ static void alloc_now(const struct call *call, struct graph_allocation *a, struc
     a->memory->users++;
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
         graph_segments_hold(&a->memory->segments, x, 1);
-    uint64_t seq = stream_enqueue_marker(s);
+    uint64_t seq = stream_enqueue_marker(s, BARRIER_FULL);
     memory_born(call, &a->memory->pool->heap, a->range, ALLOCATION_IN_STREAM, s, seq);
     if (a->last_free.call)
         checker_allocated_again(call, shadow_ref_of(a), s, seq, &a->last_free);
@@ -378,7 +378,7 @@ static void free_now(const struct call *call, struct graph_allocation *a, struct
 void graph_allocation_free(const struct call *call, struct graph_allocation *a, struct stream *s)
 {
     NEEDS_LOCK();
-    uint64_t seq = s ? stream_enqueue_marker(s) : 0;
+    uint64_t seq = s ? stream_enqueue_marker(s, BARRIER_FULL) : 0;
     if (a->range) {
         free_now(call, a, s, seq);
     } else {

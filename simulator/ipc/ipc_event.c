@@ -342,6 +342,7 @@ static void event_wait_remote(struct remote_event *remote, struct stream *s)
     op->remote_is_done = op_is_over;
     op->effect = effect_waited;
     vc_join(&s->ordering.device_order, &vc);
+    vc_join(&s->ordering.known, &vc);
     vc_join(&s->ordering.happens_before, &vc);
     vc_clear(&vc);
 }

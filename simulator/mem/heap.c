@@ -9,6 +9,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/process.h"
+#include "sched/stream.h"
 
 /* Ranges are allocated in slabs: the first SMALL_SLABS small ones, then large pages. */
 #define SLAB_BYTES  (64 * KiB)
@@ -435,8 +436,12 @@ static void add_stream_list(struct heap *h, uint32_t slot)
         return;
     struct free_list *list = os_allocate(sizeof *list);
     list->slot = slot;
-    LIST_APPEND(h->stream_lists, h->last_stream_list, list);
+    list->place = stream_place(stream_of_slot(slot));
     h->list_of_slot[slot] = list;
+    struct free_list *before = h->last_stream_list;
+    while (before && before->place > list->place)
+        before = before->previous;
+    LIST_INSERT(h->stream_lists, h->last_stream_list, before, list);
 }
 
 void heap_remove_list(struct heap *h, struct free_list *list)

@@ -37,7 +37,8 @@ struct pool;
 /* Free ranges in order of size and, among equal sizes, of age. */
 struct free_list {
     struct ordered_tree ranges;
-    uint32_t slot; /* The stream that freed them, or SHARED_LIST. */
+    uint32_t slot;  /* The stream that freed them, or SHARED_LIST. */
+    uint32_t place; /* The place of that stream (stream_place). */
     struct free_list *previous, *next;
 };
 
@@ -110,7 +111,7 @@ struct heap {
     struct ordered_tree ranges;          /* Those that are in the tree, by offset. */
     struct allocation_index allocations; /* The live ranges; its count is their number. */
     struct free_list shared, shared_partial;
-    /* In the order in which the streams first used the heap. */
+    /* In the order of the streams' places (stream_place). */
     struct free_list *stream_lists, *last_stream_list;
     struct free_list **list_of_slot; /* NULL: the stream has not used the heap. */
     uint32_t slot_count;

@@ -5,8 +5,7 @@
  * A free range is in the list of the stream that freed it, with its free sequence (the position of
  * the free in that stream), or in a shared list, which every stream may use. Within a list the best
  * fit wins and, among equals, the oldest. `after_event`, `opportunistic`, and `internal_dependency`
- * take from the first list that has a range, in the order in which the streams first used the
- * pool. */
+ * take from the first list that has a range, in the order of the streams' places (stream_place). */
 #include "mem/reuse.h"
 
 #include <stdlib.h>
@@ -68,8 +67,7 @@ static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
 
 static struct range *opportunistic(struct heap *h, size_t bytes)
 {
-    /* What another stream freed, if the device has already reached the free. Streams are tried in
-     * the order in which they first used the pool. */
+    /* What another stream freed, if the device has already reached the free. */
     bool any = false;
     struct free_list *list = h->stream_lists;
     if (h->unreached_at == engine_status.ended)
@@ -137,12 +135,12 @@ static struct range *internal_dependency(struct heap *h, struct stream *s, size_
 struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy, struct stream *s,
                                size_t bytes)
 {
-    struct reuse_result result = {.rung = REUSE_FAILED};
+    struct reuse_result result = {.rung = REUSE_FAILED, .barrier = BARRIER_FREES};
     struct range *r;
     if ((r = same_stream(h, s, bytes)))
-        result.rung = REUSE_SAME_STREAM;
+        result = (struct reuse_result){.rung = REUSE_SAME_STREAM, .barrier = BARRIER_NONE};
     else if ((r = synchronized(h, bytes)))
-        result.rung = REUSE_SYNCHRONIZED;
+        result = (struct reuse_result){.rung = REUSE_SYNCHRONIZED, .barrier = BARRIER_NONE};
     else if (policy->events && (r = after_event(h, s, bytes)))
         result.rung = REUSE_EVENT;
     else if (policy->opportunistic && (r = opportunistic(h, bytes)))

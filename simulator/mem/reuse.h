@@ -20,11 +20,12 @@ struct reuse_policy {
 
 /* The outcome of an allocation. */
 struct reuse_result {
-    struct range *range; /* NULL: no memory. */
-    enum reuse rung;     /* The rung that provided it. */
-    size_t grown;        /* New segments. */
-    size_t remapped;     /* Segments that were replaced by idle ones from elsewhere. */
-    bool capped;         /* Stopped by max_segments. */
+    struct range *range;  /* NULL: no memory. */
+    enum reuse rung;      /* The rung that provided it. */
+    size_t grown;         /* New segments. */
+    size_t remapped;      /* Segments that were replaced by idle ones from elsewhere. */
+    bool capped;          /* Stopped by max_segments. */
+    enum barrier barrier; /* How the allocation takes part in the legacy stream's rule. */
 };
 
 /* Takes a live range of `bytes` (a multiple of ALIGNMENT) for stream `s`. */

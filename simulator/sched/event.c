@@ -72,8 +72,11 @@ void event_wait(struct event *e, struct stream *s)
     NEEDS_LOCK();
     if (is_recorded_remotely(e))
         e->remote->calls->wait(e->remote, s);
-    else if (e->record)
+    else if (e->record) {
+        stream_place(e->record->stream);
+        stream_place(s);
         stream_wait(s, e->record);
+    }
 }
 
 bool event_query(struct event *e)

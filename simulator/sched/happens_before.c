@@ -123,7 +123,7 @@ static void synchronize_with(const struct stream *s, uint64_t seq,
 void host_acquire_stream(struct stream *s, uint64_t seq, enum acquire how)
 {
     NEEDS_LOCK();
-    synchronize_with(s, seq, &s->ordering.device_order, how);
+    synchronize_with(s, seq, &s->ordering.known, how);
     if (!vc_includes(&host_acquired.clock, s->slot, seq))
         acquire(&s->ordering.happens_before, s->slot, seq);
 }
@@ -131,7 +131,7 @@ void host_acquire_stream(struct stream *s, uint64_t seq, enum acquire how)
 void host_acquire_record(struct record *r, enum acquire how)
 {
     NEEDS_LOCK();
-    synchronize_with(r->stream, r->seq, &r->ordering.device_order, how);
+    synchronize_with(r->stream, r->seq, &r->ordering.known, how);
     if (!vc_includes(&host_acquired.clock, r->stream->slot, r->seq))
         acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
 }
@@ -147,13 +147,13 @@ static void gather(struct vector_clock *gathered, const struct vector_clock *fro
 
 void host_gather_stream(struct vector_clock *gathered, struct stream *s, enum acquire how)
 {
-    synchronize_with(s, s->last_seq, &s->ordering.device_order, how);
+    synchronize_with(s, s->last_seq, &s->ordering.known, how);
     gather(gathered, &s->ordering.happens_before, s->slot, s->last_seq);
 }
 
 void host_gather_record(struct vector_clock *gathered, struct record *r, enum acquire how)
 {
-    synchronize_with(r->stream, r->seq, &r->ordering.device_order, how);
+    synchronize_with(r->stream, r->seq, &r->ordering.known, how);
     gather(gathered, &r->ordering.happens_before, r->stream->slot, r->seq);
 }
 

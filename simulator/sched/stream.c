@@ -39,10 +39,15 @@ static struct {
     /* What the legacy stream's next op waits for: the device's blocking streams with work for which
      * the legacy stream has not waited, the newest stream first. */
     struct ordered_tree before_legacy[MAX_DEVICES];
+    /* Whether one of these blocking streams has freed memory since that wait. */
+    bool has_freed_before_legacy[MAX_DEVICES];
     /* The stream of each of the `slots` slots, or NULL for a slot of another process. */
     struct stream **by_slot;
     uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
+    /* The stream of each place (stream_place), or NULL. All places before `first_free` are taken. */
+    struct stream **places;
+    uint32_t place_count, place_capacity, first_free;
     int last_id;
     unsigned long long last_api_id;
 } streams;
@@ -202,6 +207,7 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     os_free(s->hints);
     s->hints = NULL;
     s->destroyed = false;
+    s->place = 0;
     s->has_waited = false;
     s->trunk = NULL;
     s->host_version = 0;
@@ -288,7 +294,28 @@ void stream_destroy(struct stream *s)
         s->branches = branch->next_unused;
         add_retired(branch);
     }
+    if (s->place) {
+        streams.places[s->place - 1] = NULL;
+        if (streams.first_free >= s->place)
+            streams.first_free = s->place - 1;
+    }
     add_retired(s);
+}
+
+uint32_t stream_place(struct stream *s)
+{
+    NEEDS_LOCK();
+    if (s->place)
+        return s->place - 1;
+    while (streams.first_free < streams.place_count && streams.places[streams.first_free])
+        streams.first_free++;
+    if (streams.first_free == streams.place_count) {
+        OS_MAKE_ROOM(streams.places, streams.place_count, streams.place_capacity)
+        streams.place_count++;
+    }
+    streams.places[streams.first_free] = s;
+    s->place = ++streams.first_free;
+    return s->place - 1;
 }
 
 struct stream *stream_legacy(int device)
@@ -574,52 +601,66 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* Makes `s` wait for the present work of `other`. Returns false if `s` had already acquired it. */
-static bool wait_for_stream(struct stream *s, struct stream *other)
+/* Orders the next op of `s` after the present work of `other`. Returns whether `s` knows more then. */
+static bool meet(struct stream *s, struct stream *other, enum barrier barrier)
 {
-    if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))
+    struct ordering *o = &s->ordering;
+    if (!vc_includes(&o->device_order, other->slot, other->last_seq)) {
+        vc_join(&o->device_order, &other->ordering.device_order);
+        vc_join(&o->happens_before, &other->ordering.happens_before);
+        vc_set(&o->device_order, other->slot, other->last_seq);
+        vc_set(&o->happens_before, other->slot, other->last_seq);
+    }
+    if (barrier == BARRIER_NONE || vc_includes(&o->known, other->slot, other->last_seq))
         return false;
     stream_wait_internal(s, other, other->last_seq);
-    ordering_join(&s->ordering, &other->ordering);
-    ordering_set(&s->ordering, other->slot, other->last_seq);
+    if (barrier == BARRIER_WAIT)
+        return false;
+    vc_join(&o->known, &other->ordering.known);
+    vc_set(&o->known, other->slot, other->last_seq);
     return true;
 }
 
-/* Makes the legacy stream wait for work that blocking streams got since its last wait. Returns
- * whether it acquired anything. */
-static bool wait_for_blocking(struct stream *legacy)
+/* Orders the legacy stream's next op after work that blocking streams got since its last full
+ * barrier. Returns whether the stream knows more then. */
+static bool meet_blocking(struct stream *legacy, enum barrier barrier)
 {
-    bool acquired = false;
+    bool acquired = false, *has_freed = &streams.has_freed_before_legacy[legacy->device];
     const struct ordered_tree *before = &streams.before_legacy[legacy->device];
-    for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
+    if (barrier == BARRIER_FREES)
+        barrier = *has_freed ? BARRIER_FULL : BARRIER_NONE;
+    for (struct tree_node *n = tree_first(before, 0, UINT64_MAX), *next; n; n = next) {
+        next = tree_next(n, UINT64_MAX);
         struct stream *other = streams.by_slot[UINT32_MAX - n->key];
-        clear_before_legacy(other);
-        acquired |= wait_for_stream(legacy, other);
+        acquired |= meet(legacy, other, barrier);
+        if (barrier == BARRIER_FULL)
+            clear_before_legacy(other);
     }
+    *has_freed &= barrier != BARRIER_FULL;
     return acquired;
 }
 
 /* Applies the rules to the stream's next op: it comes after what the host has acquired, and the
  * legacy stream and the blocking streams of its device wait for each other (documented). Returns
- * whether the stream acquired anything from another one. */
-static inline bool order_next_op(struct stream *s)
+ * whether the stream knows more then. */
+static inline bool order_next_op(struct stream *s, enum barrier barrier)
 {
-    bool acquired = false;
+    struct stream *legacy = streams.legacy[s->device];
     if (s->host_version != host_acquired.version) {
         vc_join(&s->ordering.happens_before, &host_acquired.clock);
         s->host_version = host_acquired.version;
     }
-    if (s->kind == STREAM_LEGACY) {
-        acquired = wait_for_blocking(s);
-    } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
-        acquired = wait_for_stream(s, streams.legacy[s->device]);
-    }
+    if (s == legacy)
+        return meet_blocking(s, barrier);
+    bool acquired = legacy && stream_is_blocking(s) && meet(s, legacy, barrier);
+    if (acquired)
+        stream_place(s);
     return acquired;
 }
 
 static void gather_stream(const struct stream *s, struct vector_clock *order)
 {
-    vc_join(order, &s->ordering.device_order);
+    vc_join(order, &s->ordering.known);
     vc_set(order, s->slot, s->last_seq);
 }
 
@@ -627,7 +668,7 @@ void stream_gather_order(const struct stream *s, struct vector_clock *order)
 {
     NEEDS_LOCK();
     const struct stream *legacy = streams.legacy[s->device];
-    vc_join(order, &s->ordering.device_order);
+    vc_join(order, &s->ordering.known);
     if (s == legacy) {
         const struct ordered_tree *before = &streams.before_legacy[s->device];
         for (struct tree_node *n = tree_first(before, 0, UINT64_MAX); n;
@@ -642,7 +683,8 @@ void stream_gather_order(const struct stream *s, struct vector_clock *order)
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 {
     NEEDS_LOCK();
-    order_next_op(s);
+    bool knows_less = kind == OP_RECORD && s->kind != STREAM_LEGACY;
+    order_next_op(s, knows_less ? BARRIER_WAIT : BARRIER_FULL);
     return append(s, kind, duration);
 }
 
@@ -655,10 +697,10 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration)
     return op;
 }
 
-uint64_t stream_enqueue_marker(struct stream *s)
+uint64_t stream_enqueue_marker(struct stream *s, enum barrier barrier)
 {
     NEEDS_LOCK();
-    order_next_op(s);
+    order_next_op(s, barrier);
     s->memory_seq = s->last_seq + 1;
     add_position(s);
     return s->last_seq;
@@ -668,6 +710,8 @@ void stream_note_free(struct stream *s, uint64_t seq)
 {
     NEEDS_LOCK();
     s->handed_seq = seq;
+    if (stream_is_blocking(s) && s->kind != STREAM_LEGACY)
+        streams.has_freed_before_legacy[s->device] = true;
     if (s->tail && s->tail->seq == seq)
         s->tail->is_free = true;
 }
@@ -686,11 +730,11 @@ void stream_follow(struct stream *s, struct stream *other)
 {
     NEEDS_LOCK();
     uint64_t last_seq = other->last_seq;
-    if (!other->destroyed && order_next_op(other) && other->last_seq == last_seq)
+    if (!other->destroyed && order_next_op(other, BARRIER_FULL) && other->last_seq == last_seq)
         add_position(other);
     last_seq = s->last_seq;
-    bool acquired = order_next_op(s);
-    acquired |= wait_for_stream(s, other);
+    bool acquired = order_next_op(s, BARRIER_FULL);
+    acquired |= meet(s, other, BARRIER_FULL);
     if (acquired && s->last_seq == last_seq)
         add_position(s);
 }
@@ -721,7 +765,7 @@ void stream_precede_devices(struct stream *s, unsigned devices)
 void stream_wait(struct stream *s, struct record *r)
 {
     NEEDS_LOCK();
-    order_next_op(s);
+    order_next_op(s, BARRIER_WAIT);
     if (!r->done) {
         struct op *op = append(s, OP_WAIT, 0);
         op->record = r;
@@ -745,6 +789,10 @@ struct record *stream_record(struct stream *s)
     /* The record's users are the caller and the op. */
     r->users++;
     op->record = r;
+    /* The record in a blocking stream knows what the stream itself does not (enum barrier). */
+    const struct stream *legacy = streams.legacy[s->device];
+    if (legacy && stream_is_blocking(s))
+        gather_stream(legacy, &r->ordering.known);
     return r;
 }
 

@@ -74,6 +74,8 @@ struct stream {
     uint64_t function_seq;
     /* The newest allocation or free. */
     uint64_t memory_seq;
+    /* The stream's place (stream_place) plus 1, or 0 without a place. */
+    uint32_t place;
     /* For stream_reached_seq: the newest free or real work, with which earlier waits go to the
      * device; the newest work up to which the device has reported; and whether a wait has ended
      * since. */
@@ -289,6 +291,11 @@ struct stream *stream_first(void);
 int stream_newest(void);
 /* Returns the stream that has this slot now, or NULL if the slot has none. */
 struct stream *stream_of_slot(uint32_t slot);
+/* Returns the stream's place among those in whose order a pool looks for what other streams freed.
+ * A stream gets the lowest free place at its first allocation, free, or wait for an event (the
+ * event's own stream before it), or when a blocking stream meets work of the legacy stream, and
+ * keeps the place in all pools until it is destroyed (measured: probe-legacy-order.txt). */
+uint32_t stream_place(struct stream *s);
 /* Returns a stream with pending work that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
 /* Returns the newest op before this turn (UINT64_MAX: of all) that only the host ends and that
@@ -335,8 +342,22 @@ extern _Thread_local struct stream *stream_without_room;
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
 /* Queues a host function like stream_enqueue, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
+/* How an op takes part in the legacy stream's rule. CUDA documents one rule for all of them, and the
+ * checker judges by that. A driver's allocator knows less (measured: probe-legacy-order.txt). */
+enum barrier {
+    /* Work, a free, and in the legacy stream a record: waits, and knows what the others freed. */
+    BARRIER_FULL,
+    /* An allocation that had to look at what other streams freed: like BARRIER_FULL, in the legacy
+     * stream only if a blocking stream has freed something since the last barrier. */
+    BARRIER_FREES,
+    /* A wait for an event, and in a blocking stream a record: waits, and knows no more. */
+    BARRIER_WAIT,
+    /* An allocation from memory of its own stream, or from shared memory: does not wait. */
+    BARRIER_NONE
+};
+
 /* Queues an allocation or free, which costs nothing in an idle stream. Returns its number. */
-uint64_t stream_enqueue_marker(struct stream *s);
+uint64_t stream_enqueue_marker(struct stream *s, enum barrier barrier);
 /* Notes that work `seq`, the newest, is a free of a pool's memory. */
 void stream_note_free(struct stream *s, uint64_t seq);
 /* Returns the newest work that the driver knows to be done, if a pool asks. */

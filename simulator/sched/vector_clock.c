@@ -310,12 +310,13 @@ void vc_clear(struct vector_clock *vc)
     *vc = VC_EMPTY;
 }
 
-/* ---- two clocks ---- */
+/* ---- three clocks ---- */
 
 void ordering_join(struct ordering *into, const struct ordering *from)
 {
     vc_join(&into->device_order, &from->device_order);
     vc_join(&into->happens_before, &from->happens_before);
+    vc_join(&into->known, &from->known);
 }
 
 void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch)
@@ -323,10 +324,12 @@ void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch)
     NEEDS_LOCK();
     vc_set(&o->device_order, slot, epoch);
     vc_set(&o->happens_before, slot, epoch);
+    vc_set(&o->known, slot, epoch);
 }
 
 void ordering_clear(struct ordering *o)
 {
     vc_clear(&o->device_order);
     vc_clear(&o->happens_before);
+    vc_clear(&o->known);
 }

@@ -67,15 +67,16 @@ void vc_join(struct vector_clock *into, const struct vector_clock *from);
 /* Sets every slot to 0 again. */
 void vc_clear(struct vector_clock *vc);
 
-/* Two clocks that grow together. `device_order` is the order that the device gets: stream order,
+/* Three clocks that grow together. `device_order` is the order that CUDA documents: stream order,
  * events, and the legacy stream. `happens_before` adds what the host has waited for or queried,
- * which is the whole truth about a program. The allocator decides by the first (and by what has
- * been synchronized), and the checker judges by the second. */
+ * which is the whole truth about a program. `known` lacks what a driver does not note of the legacy
+ * stream's rule (enum barrier in stream.h). The checker judges by the second clock, and the
+ * allocator decides by the third (and by what has been synchronized). */
 struct ordering {
-    struct vector_clock device_order, happens_before;
+    struct vector_clock device_order, happens_before, known;
 };
 
-/* The vc_ functions for both clocks. */
+/* The vc_ functions for all three clocks. */
 void ordering_join(struct ordering *into, const struct ordering *from);
 void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch);
 void ordering_clear(struct ordering *o);

@@ -320,6 +320,10 @@ to device not at all. cudaMemcpyAsync (stream 2)"
 
 @test "probe: a full device gives back what its pools keep" { ask full; }
 
+@test "probe: what a pool knows of frees in blocking streams and in the legacy stream" {
+    ask legacy-order
+}
+
 # The recorded program uses a stream and pinned memory of before the reset there, and crashes.
 @test "probe: a reset, with work pending, after a fault, and what stays" {
     ask reset '/^== old_\(pinned_memory_read\|stream_used\)/,/^rc/d'
