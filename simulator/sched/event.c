@@ -73,8 +73,8 @@ void event_wait(struct event *e, struct stream *s)
     if (is_recorded_remotely(e))
         e->remote->calls->wait(e->remote, s);
     else if (e->record) {
-        stream_place(e->record->stream);
-        stream_place(s);
+        if (e->record->stream->place)
+            stream_place(s);
         stream_wait(s, e->record);
     }
 }

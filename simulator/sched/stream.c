@@ -653,7 +653,7 @@ static inline bool order_next_op(struct stream *s, enum barrier barrier)
     if (s == legacy)
         return meet_blocking(s, barrier);
     bool acquired = legacy && stream_is_blocking(s) && meet(s, legacy, barrier);
-    if (acquired)
+    if (acquired && legacy->place)
         stream_place(s);
     return acquired;
 }

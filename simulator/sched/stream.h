@@ -292,9 +292,9 @@ int stream_newest(void);
 /* Returns the stream that has this slot now, or NULL if the slot has none. */
 struct stream *stream_of_slot(uint32_t slot);
 /* Returns the stream's place among those in whose order a pool looks for what other streams freed.
- * A stream gets the lowest free place at its first allocation, free, or wait for an event (the
- * event's own stream before it), or when a blocking stream meets work of the legacy stream, and
- * keeps the place in all pools until it is destroyed (measured: probe-legacy-order.txt). */
+ * A stream gets the lowest free place at its first allocation or free, or when it waits for a
+ * stream that has one, by an event or by the legacy stream's rule. It keeps the place in all pools
+ * until it is destroyed (measured: probe-legacy-order.txt). */
 uint32_t stream_place(struct stream *s);
 /* Returns a stream with pending work that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
