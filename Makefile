@@ -146,8 +146,8 @@ PATHS := $(strip $(foreach goal,$(filter-out build/%,$(MAKECMDGOALS)),\
 	$(if $(call odd,. /,$(goal)),$(wildcard $(goal)))) $(filter lessons solutions tests tools,\
 	$(if $(filter gpu,$(MAKECMDGOALS)),,$(MAKECMDGOALS))))
 ifneq ($(and $(filter 0,$(MAKELEVEL)),$(PATHS)),)
-$(error make $(MAKECMDGOALS): $(firstword $(PATHS)) is a file or a folder, and no command. Name it \
-	with a word of the command: FILE=, STUDENT= or CLASS=)
+$(error make $(MAKECMDGOALS): $(firstword $(PATHS)) is a file or a folder, and no command. \
+	make help lists the commands; they take a path as FILE=, STUDENT= or CLASS=)
 endif
 
 SANITIZERS := address,undefined address undefined thread
@@ -264,8 +264,9 @@ build/venv/docs: FORCE | build/cuda/found
 
 # If a program fails for lack of a usable GPU or driver, on_gpu.sh says so. Lessons and clinic cases
 # are run with reports of leaks, as their checks do.
-ON_DEVICE := set -f; SIM_COLUMNS=$${SIM_COLUMNS-100} SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
-	$(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
+# Exported, because bash repeats the command line of a program that crashes.
+ON_DEVICE := set -f; export SIM_COLUMNS=$${SIM_COLUMNS-100} \
+	SIM_CHECK=$${SIM_CHECK-leaks,no-init}; $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
 
@@ -434,4 +435,5 @@ $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c):
 	@source tools/c_file.sh; expect_c_file $@ >&2
 .DEFAULT:
 	@[ -e $(call quoted,$@) ] || \
-		python3 -SB tools/unknown.py goal $(call quoted,$@) "$(LESSONS)" "$(CASES)"
+		python3 -SB tools/unknown.py goal $(call quoted,$(strip $@ $(firstword \
+		$(filter $(NUMBERS),$(MAKECMDGOALS))))) "$(LESSONS)" "$(CASES)"

@@ -1,6 +1,6 @@
 """What make prints for a word that it does not know, with the nearest known ones.
 
-    unknown.py goal GOAL "NN_LESSON..." "NN_CASE..."
+    unknown.py goal "GOAL[ NN]" "NN_LESSON..." "NN_CASE..."    NN: a lesson beside GOAL
     unknown.py variables "NAME..." "KNOWN..."    a line for a NAME= that resembles a known one
 
 The known commands are those in the lines of `make help`: the Makefile's lines that begin with ##.
@@ -26,8 +26,9 @@ def known_commands():
 def answer(goal, lessons, cases):
     """The lines to print."""
     plain, before_number = known_commands()
-    numbered = re.fullmatch(r"(\D*?)[-_]?(\d+)(_\w+)?", goal)
-    kinds = {kind.rstrip("-"): kind for kind in before_number}
+    numbered = re.fullmatch(r"(\D*?)[-_ ]?(\d+)(_\w+)?", goal)
+    goal = goal.split(" ")[0]
+    kinds = {kind.rstrip("-"): kind for kind in before_number} | {"lesson": ""}
     known = [*plain, *filter(None, kinds)]
     near = [
         f"{kinds[word]}01" if word in kinds else word
