@@ -14,8 +14,10 @@ expect_c_file() { # expect_c_file FILE
             echo " If it was renamed or deleted: git checkout -- $1 brings it back.")"
     elif [ ! -r "$1" ]; then
         echo "$1 cannot be read. Let its owner type: chmod u+r '$1'"
+    elif [ ! -s "$1" ]; then
+        echo "$1 is empty. Save it in your editor first."
     elif IFS= read -r -d '' _ <"$1"; then
-        echo "$1 contains a NUL byte, which a C file must not have. Save it as plain text."
+        echo "$1 contains a NUL byte, which a C file must not have. Save it as plain text (UTF-8)."
     else
         return 0
     fi

@@ -362,7 +362,7 @@ def compiled(file, program, place, lesson="", imports=(), own=()):
     """Makes a program of a C file. With a lesson's name nothing may be in it that the lesson does
     not need."""
     path = ROOT / file
-    if not path.is_file() or b"\0" in path.read_bytes():
+    if not path.is_file() or not (text := path.read_bytes()) or b"\0" in text:
         return Compiled(said_by("expect_c_file", str(file)))
     job, begun = Compilation(file, program, place, own), time.monotonic()
     try:

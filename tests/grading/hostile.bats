@@ -147,7 +147,7 @@ prints() { # prints NAME STATEMENTS [LINE]
     printf 'int main(void) { return 0; }\0\n' >"lessons/$FIRST.c"
     try "lessons/$FIRST.c contains a NUL byte"
     : >"lessons/$FIRST.c"
-    try "lessons/$FIRST.c does not compile"
+    try "lessons/$FIRST.c is empty. Save it in your editor first."
     rm "lessons/$FIRST.c" && mkdir "lessons/$FIRST.c"
     try "lessons/$FIRST.c is a folder"
 }
