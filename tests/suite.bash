@@ -6,6 +6,7 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
 export WORKBOOK_PROGRESS=none      # a check by a test is not the reader's progress
+unset COLUMNS                      # a report has 100 columns
 
 # Bats notes before each command where it is, which takes a fifth of the time of the tests. Where a
 # command has failed is known to the trap of errors, too.

@@ -50,7 +50,7 @@ setup_file() { know_compiler; }
     finish
 }
 
-@test "a check shows the first miss in full, of the others their names, in 100 columns" {
+@test "a check shows the first miss in full, of the others their names, in its columns" {
     local misses
     check lessons/08_stream_order.c 08_stream_order
     assert_failure
@@ -68,6 +68,8 @@ setup_file() { know_compiler; }
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" "$misses"
     refute_line --partial "ALL=1"
     refute_line --regexp '.{101}'
+    COLUMNS=80 check lessons/08_stream_order.c 08_stream_order
+    refute_line --regexp '.{81}'
 }
 
 @test "what is not in a journal has nothing before it, nothing after it, and ends no part" {

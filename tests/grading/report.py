@@ -2,9 +2,10 @@
 
 import os
 import re
+import shutil
 import textwrap
 
-WIDTH = 100
+WIDTH = min(100, shutil.get_terminal_size((100, 24)).columns)
 
 
 def clean(text):
