@@ -13,9 +13,8 @@ int unmodeled(const char *name, void *address, void *const *frame, bool *reporte
     struct journal_line line;
     cudaError_t e = call_enter_unmodeled(&call, name, address, frame);
     if (!*reported)
-        diag(
-            "%s is not simulated: it returns %s. The page \"simulator\" of the book lists what is.",
-            name, call_error_name(&call, cudaErrorNotSupported));
+        diag("%s is not simulated: it returns %s. docs/simulator_reference.rst says what is not.",
+             name, call_error_name(&call, cudaErrorNotSupported));
     *reported = true;
     if (!summary.unmodeled++)
         summary.first_unmodeled = name;
