@@ -18,6 +18,8 @@ GOES_ON = """the host waits for no stream in cache_take and cache_give, except w
     other stream wait for it. Asking again and again (cudaStreamQuery in a loop) is a wait, too."""
 GOES_ON_LONG = """a cache that goes on: 70,000 parts are taken and returned, at most 12 of them at a
     time. What it keeps about a part is used again when the part is joined or has returned."""
+AT_GRAIN = """a part begins at a multiple of GRAIN bytes in its piece, so that it can hold what an
+    allocation of a pool can: sizes are rounded up to that."""
 HUGE = """a part may have 4 GiB and more, more than an int or an unsigned int can count: its piece
     is returned as any other is."""
 NO_WAIT = "lies where another stream's part lay, and the stream does not wait for that use."
@@ -45,9 +47,14 @@ def numbers(check, mode):
     return given.get(mode, [check.draw("seed", 1, 1000000)])
 
 
-def ask(check, sentence, mode):
+def ask_early(check, sentence, mode):
+    """A run of a walk, as far as it came."""
     walk = walks.Walk(mode, numbers(check, mode)).words
-    return ended(check, check.ask(sentence, *walk, hazards=True, special=True, early=True))
+    return check.ask(sentence, *walk, hazards=True, special=True, early=True)
+
+
+def ask(check, sentence, mode):
+    return ended(check, ask_early(check, sentence, mode))
 
 
 def ended(check, run):
@@ -100,11 +107,10 @@ def test_places(check):
 @section(1)
 def test_grain(check):
     check.after(test_places)
-    figures = walk(check, "random")
-    if figures.askew:
-        miss(f"""a part begins at a multiple of GRAIN bytes in its piece, so that it can hold what
-            an allocation of a pool can: sizes are rounded up to that.
-            Happened: {figures.askew}.""")
+    run = ask_early(check, AT_GRAIN, "ragged")
+    if askew := walks.figures(run, "ragged", numbers(check, "ragged")).askew:
+        miss(f"{AT_GRAIN} Happened: {askew}.")
+    run.expect_return()
 
 
 @section(1)

@@ -132,13 +132,13 @@ class Walk:
     def long(self, _):
         """ask.h takes 70,000 parts, and uses none."""
 
-    def random(self, _):
+    def random(self, _, grain=GRAIN):
         """60 parts of ten sizes in five streams, and now and then a part that is larger than all
         before: a cache that returns idle pieces must then return pieces of several streams."""
         sizes = []
         for _ in range(10):
             sizes.append((1 + self.below(48)) * MIB)
-            sizes[-1] -= self.below(1200) * 4
+            sizes[-1] -= self.below(1200) * grain
         while len(self.bytes) < 60:
             count = len(self.bytes)
             large = count % 12 == 11
@@ -148,6 +148,10 @@ class Walk:
             self.take(size, self.below(5))
             while len(self.live) > 6 or (self.live and self.below(3) == 0):
                 self.give(self.below(len(self.live)))
+
+    def ragged(self, seed):
+        """The same with sizes that are rounded up."""
+        self.random(seed, 4)
 
     def small(self, _):
         """One stream with 20 to 50 MiB live: 40 parts that stay, and in each of 12 steps eight that
