@@ -4,7 +4,8 @@
 load ../../grading/rules
 
 @test "two processes share an allocation and two events" { rule shared; }
-@test "an event is recorded before it is sent, and destroyed after its last use" { rule recorded; }
+@test "an event is recorded before it is sent" { rule recorded; }
+@test "an event is destroyed after its last use in both processes" { rule destroyed; }
 @test "streams wait for events, and no host waits in between" { rule hosts; }
 @test "the importer's stream waits for the fill" { rule fill; }
 @test "the importer frees, and records its event after the free" { rule free; }
