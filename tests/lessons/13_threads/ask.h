@@ -3,16 +3,44 @@
  * the producer has its thread's own stream, and the consumer a created one. What the threads did is
  * in the journal.
  *
- * A record takes its time: who records after the end of the turn comes after the other thread. */
+ * A thread that gives its turn away goes on when the other one's turn is over, or that one ends: so
+ * what it still does in the same round comes too late, in each run. */
+#include <pthread.h>
+#include <sched.h>
+#include <threads.h>
+
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+int pthread_mutex_unlock(pthread_mutex_t *mutex);
+int mtx_unlock(mtx_t *mutex);
+int pthread_join(pthread_t thread, void **result);
 
-cudaError_t asked_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+static _Atomic int asked_turns;
+
+static int asked_unlocked(int turn, int result)
 {
-    for (volatile int asked_i = 0; asked_i < 300000; asked_i++)
-        continue;
-    return cudaEventRecord(event, stream);
+    for (int asked_i = 0; asked_i < 20000 && asked_turns == turn; asked_i++)
+        sched_yield();
+    return result;
+}
+
+int asked_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    int turn = ++asked_turns;
+    return asked_unlocked(turn, pthread_mutex_unlock(mutex));
+}
+
+int asked_mtx_unlock(mtx_t *mutex)
+{
+    int turn = ++asked_turns;
+    return asked_unlocked(turn, mtx_unlock(mutex));
+}
+
+int asked_pthread_join(pthread_t thread, void **result)
+{
+    int joined = pthread_join(thread, result);
+    asked_turns++;
+    return joined;
 }
 
 static void asked_run(cudaStream_t producing, cudaStream_t consuming, int rounds, size_t count)

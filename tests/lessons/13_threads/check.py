@@ -161,8 +161,11 @@ def test_threads(check):
 def why_not_recorded(journal, handover, hazard):
     """Why no record covers the fill of the hazard's buffer when the consumer uses it, or ""."""
     fill, use = handover.fills.of(hazard).first, handover.adds.of(hazard).first
-    if not fill or not use:
+    if not use:
         return ""
+    if not fill or use["n"] < fill["n"]:
+        return f"""{use["call"]}{line_of(use)} used a buffer that was not filled yet: the turn of
+            the producer was over before its fill."""
     records = journal.between(handover.created, use).records
     waits = journal.before(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
     where = f"In round {fill['value'] + 1} "
@@ -190,8 +193,21 @@ def why_not_recorded(journal, handover, hazard):
     return ""
 
 
+def before_its_add(journal, handover, hazard):
+    """A sentence about a use or a free of a buffer to which nothing was added yet, or ""."""
+    fill, call = handover.fills.of(hazard).first, journal.numbered.get(hazard.get("later"))
+    if not fill or not call or journal.part(fill, call).calls("launch_add"):
+        return ""
+    if call["call"] in ("launch_fill", "launch_add"):
+        return ""
+    return f"""{call["call"]}{line_of(call)} came before the add to the same buffer. Is the turn of
+        its thread over there? Then shared.data may be the next buffer already."""
+
+
 def why_not_waited(journal, handover, hazard):
     """Why the stream that uses the hazard's buffer does not come after the record, or ""."""
+    if early := before_its_add(journal, handover, hazard):
+        return early
     fill, use = handover.fills.of(hazard).first, handover.adds.of(hazard).first
     record = fill and use and journal.between(fill, use).records.last
     if not record:
@@ -284,7 +300,8 @@ def test_free(check):
             used = f"The use is by {listed(found[0].adds)}, the" if found[0].adds else "The"
             miss(f"""{sentence}
                 Happened: with {PAIRS[pair]}: {hazard["kind"]}, by {hazard["call"]}{at}.
-                {used} free is by {listed(found[0].frees)}.""")
+                {used} free is by {listed(found[0].frees)}.
+                {before_its_add(answers.journal, found[0], hazard)}""")
         for handover in found:
             if len(handover.frees) != len(handover.made):
                 miss(f"""{sentence}
