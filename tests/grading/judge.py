@@ -34,7 +34,7 @@ from pathlib import Path
 
 import clinic
 import report
-from check import Check, Miss, NoProgram, Waits
+from check import Check, Miss, NoProgram, Waits, failed_call
 from manifest import ROOT, Wrong, room
 from place import Machine, expect_settings, plain, waiting_share
 from usage import ended
@@ -125,10 +125,20 @@ def judged(rule, check):
             return waits(rule, "first repair what is missed above")
         check.missed = True
         found.update(result="failed", lines=miss.lines)
+        if run and not ended:
+            found.update(lines=[ended_words(run, line) for line in miss.lines])
         if run:
             errors = run.errors if miss.errors is None else miss.errors
             found.update(printed=shown_errors(errors), see=see(check, run))
     return found
+
+
+def ended_words(run, line):
+    """A line of a miss, where what happened begins with the call that ended the program."""
+    failed = re.sub(r"\(.*\)", "", failed_call(run.errors) if run.status else "")
+    if not failed or "ended" in line or failed.split()[0] in line:
+        return line
+    return re.sub("^Happened: ", f"Happened: {failed}, which ended the program: ", line)
 
 
 def lost(rule, error):
