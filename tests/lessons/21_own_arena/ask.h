@@ -68,13 +68,22 @@ static void asked_fit(size_t alignment, size_t limit, size_t size)
 
 /* ---- frames ---- */
 
+/* A request as arena_want is to place it, so that a frame shows what is ordered, and no more. */
+static void asked_request(struct arena *arena, int **pointer, size_t count)
+{
+    size_t offset = (arena->needed + 255) / 256 * 256;
+    arena->request[arena->count].pointer = (void **)pointer;
+    arena->request[arena->count++].offset = offset;
+    arena->needed = offset + count * sizeof(int);
+}
+
 /* A frame's two requests; returns where they are. */
 static int **asked_frame(struct arena *arena, size_t first, size_t second)
 {
     static int *part[2];
     part[0] = part[1] = NULL;
-    arena_want(arena, (void **)&part[0], first * sizeof(int));
-    arena_want(arena, (void **)&part[1], second * sizeof(int));
+    asked_request(arena, &part[0], first);
+    asked_request(arena, &part[1], second);
     arena_commit(arena, asked_stream);
     return part;
 }
