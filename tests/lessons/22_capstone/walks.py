@@ -125,7 +125,8 @@ class Walk:
             self.take(size - GRAIN, b)
 
     def huge(self, a, size):
-        """A part of 4 GiB or more is returned, and its piece after it."""
+        """A part of 4 GiB or more is returned, and its piece after it. A small one was idle."""
+        self.in_turn(GRAIN, [a])
         self.in_turn(size, [a, a])
         self.trim()
 
