@@ -181,6 +181,7 @@ MEMSET = ("cudaMemsetAsync", "cudaMemset", "cudaMemset2DAsync", "cudaMemset2D")
 COPY = ("cudaMemcpyAsync", "cudaMemcpy", "cudaMemcpy2DAsync", "cudaMemcpy2D")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
+OUTSIDE = "access outside the allocation"
 LAST_ERROR = ("cudaGetLastError", "cudaPeekAtLastError")
 # These calls wait for other work, but NVIDIA does not promise that they do (lesson 05).
 MAY_WAIT = {"cudaFree", "cudaFreeHost", "cudaHostUnregister"}
@@ -261,7 +262,10 @@ class Journal(list):
     queries = property(lambda self: self.calls(*QUERY))
     # The calls in which the host learned that work was over, of which it had not known before.
     waits = property(lambda self: self.where(acquired=1))
-    hazards = property(lambda self: self.where(did="hazard"))
+    # What is reported of order. A size that is too large is no mistake of order.
+    hazards = property(
+        lambda self: self.that(lambda x: x.get("did") == "hazard" and x["kind"] != OUTSIDE)
+    )
 
     @property
     def synchronizations(self):
@@ -459,7 +463,7 @@ class Run:
         for question, answer in wanted.items():
             got = self.answers.get(question, [])
             if not got:
-                failed = failed_call(self.errors)
+                failed = self.failed
                 why = f" there: {failed}" if failed else ""
                 return f"the check called {question}, and the program ended{why}."
             if len(got) > 1:
@@ -467,6 +471,18 @@ class Run:
             if got != [str(answer)]:
                 more = segments_off(got[0], answer, segment) if segment else ""
                 return f"{question} returned {visible(got[0])} instead of {answer}.{more}"
+        return ""
+
+    @cached_property
+    def failed(self):
+        """The call at which the program ended with an error, in words, or "": a CHECK names it, or
+        it is the last call of a program that has a macro of its own."""
+        if not self.status or self.status > 3 or self.ended or failed_call(self.errors):
+            return failed_call(self.errors)
+        for path in self.files if self.both else self.files[:1]:
+            last = self.lines_of(path).that(lambda x: "call" in x and "did" not in x).last
+            if last and last.get("result", SUCCESS) != SUCCESS:
+                return f"{last['call']}{line_of(last)} returned {last['result']}"
         return ""
 
     def expect_return(self, more=""):
@@ -676,8 +692,8 @@ def why_ended(run, hazards):
         return f"{HAZARD_FOUND}: {found}"
     if run.status == 3:
         return "" if hazards else f"{HAZARD_FOUND}."
-    if run.status and failed_call(run.errors):
-        return f"{failed_call(run.errors)}."
+    if run.status and run.failed:
+        return f"{run.failed}."
     said = [line for line in run.errors.splitlines() if not line.startswith(" ")]
     more = f" and said: {visible(said[0]).rstrip('.')}" if said else ""
     return f"it ended with status {run.status}{more}." if run.status else ""
@@ -1123,7 +1139,7 @@ class Check:
     def expect_status(self, run, status, sentence=""):
         if run.status != status:
             self.last = run
-            failed = failed_call(run.errors)
+            failed = run.failed
             miss(f"""{sentence or f"exit status {status}."}
                 Happened: {f"{failed}: " * bool(failed)}exit status {run.status}.""")
 
@@ -1186,7 +1202,7 @@ class Check:
         was given, or None: no rule has thought of them. An address beside its allocation counts
         as the host's, and then the direction is not the mistake."""
         try:
-            if run and run.files and failed_call(run.errors):
+            if run and run.files and run.failed:
                 failed = run.journal.that(lambda x: x.get("result") != SUCCESS)
                 self.expect_directions(failed.that(lambda x: x.get("kind") != "HostToHost"))
                 if (words := hazard_words(run.errors)).startswith("double free"):
@@ -1219,7 +1235,7 @@ class Check:
     def expect_ordered(self, run):
         """expect_clean(), but a program may say that it found itself incorrect."""
         ends = run.ends() if run.journal else "left"
-        if ends == "live" and run.status == 1 and not failed_call(run.errors):
+        if ends == "live" and run.status == 1 and not run.failed:
             self.last = run
             self.miss_left(run)
         if ends not in ("clean", "unsupported") or run.status not in (0, 1):

@@ -103,7 +103,7 @@ class Case(Check):
         if not marks:
             return
         called, end = run.journal.after(marks.first), marks[1:].first
-        if called.hazards:
+        if called.where(did="hazard"):
             every = "the functions are right for any streams that use them, and for any order."
             miss(f"""{sentence or every}
                 Happened: the check called them with streams of its own:

@@ -34,7 +34,7 @@ from pathlib import Path
 
 import clinic
 import report
-from check import Check, Miss, NoProgram, Waits, failed_call
+from check import Check, Miss, NoProgram, Waits, line_of_report
 from manifest import ROOT, Wrong, room
 from place import Machine, expect_settings, plain, waiting_share
 from usage import ended
@@ -135,10 +135,12 @@ def judged(rule, check):
 
 def ended_words(run, line):
     """A line of a miss, where what happened begins with the call that ended the program."""
-    failed = re.sub(r"\(.*\)", "", failed_call(run.errors) if run.status else "")
-    if not failed or "ended" in line or failed.split()[0] in line:
+    call = re.sub(r"\(.*\)", "", run.failed)
+    if forever := re.search(r"^hazard: waiting forever\. (\w+) ", run.errors, re.M):
+        call = f"{forever[1]}{line_of_report(run.errors)} waits forever"
+    if not call or "the check" in call or "ended" in line or call.split()[0] in line:
         return line
-    return re.sub("^Happened: ", f"Happened: {failed}, which ended the program: ", line)
+    return re.sub("^Happened: ", f"Happened: {call}, which ended the program: ", line)
 
 
 def lost(rule, error):

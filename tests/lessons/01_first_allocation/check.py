@@ -7,6 +7,7 @@ from check import (
     LATE,
     MAY_WAIT,
     MIB,
+    QUERY,
     SUCCESS,
     hazard_words,
     line_of,
@@ -70,7 +71,7 @@ def happened(run):
 
 def failed(run):
     """Did the program end early, at a call that failed or that the device stopped?"""
-    return re.search(r": cudaError|^hazard: (?!waiting forever)", run.errors, re.M)
+    return run.failed or re.search(r"^hazard: (?!waiting forever)", run.errors, re.M)
 
 
 def copied_elsewhere(run):
@@ -268,8 +269,12 @@ def test_wait(check):
     journal = run.journal
     done = {x["of"]: x["finish"] for x in journal.where(did="run")}
     work = copies(journal) or journal.calls(*USES)  # that there is no copy is missed above
+    waits = journal.certain
+    if not work:
+        work = journal.calls("launch_hold")
+        waits = waits.that(lambda x: x["call"] not in QUERY)
     last = max((done.get(x["number"], 1 << 62) for x in work), default=1 << 62)
-    waited = any(last <= wait["end"] for wait in journal.certain)
+    waited = any(last <= wait["end"] for wait in waits)
     if not waited:
         miss(f"""a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the
             result on the host.

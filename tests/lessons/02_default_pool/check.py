@@ -2,7 +2,7 @@
 
 import re
 
-from check import MIB, Journal, failed_call, met_by_starter, miss, rounded_up
+from check import MIB, Journal, met_by_starter, miss, rounded_up
 
 TAKE = """measure_segment and predict_reserved take what they took at the start, and return a size
     in MiB."""
@@ -26,7 +26,7 @@ def measuring(check):
     """A run of measure_segment: the lesson's own, of a program that asks without end as far as it
     came; of one that died, the call of the check."""
     run = check.run(early=True)
-    if failed_call(run.errors):
+    if run.failed:
         check.expect_wide_values()
     if run.early and run.ended != "flood":
         check.last = run = ask(check)[1]

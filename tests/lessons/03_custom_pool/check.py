@@ -1,7 +1,7 @@
 """Lesson 03: a pool of the program's own, allocated from, limited by maxSize, destroyed with live
 allocations."""
 
-from check import ALLOCATE, COPY, MIB, Journal, expect_narrow_wait, failed_call, miss, rounded_up
+from check import ALLOCATE, COPY, MIB, Journal, expect_narrow_wait, miss, rounded_up
 
 CURRENT = ("cudaDeviceSetMemPool", "cudaMemSetMemPool")
 START = """data, count and empty_pool are what they were at the start: empty_pool returns how many
@@ -16,20 +16,20 @@ def in_second(journal):
 
 def ended(run, sentence):
     """Says of a program that ended at a call that failed what it should have done."""
-    if failed := failed_call(run.errors):
+    if failed := run.failed:
         miss(f"{sentence} Happened: the program ended there: {failed}.")
 
 
 def test_own(check):
     run = check.run()
     journal = run.journal
-    if not journal.pools and failed_call(run.errors).startswith("cudaMemPoolCreate"):
+    if not journal.pools and run.failed.startswith("cudaMemPoolCreate"):
         miss(f"""each field of the properties for cudaMemPoolCreate is set or zero. A field of a
             local variable that the program does not set holds what was on the stack before: = {{0}}
             clears it.
-            Happened: {failed_call(run.errors)}.""")
+            Happened: {run.failed}.""")
     made = journal.ok("cudaMemPoolCreate")
-    if len(made) != 2 and not failed_call(run.errors):
+    if len(made) != 2 and not run.failed:
         miss(f"""the program creates two pools, one after the other, as at the start.
             Happened: it created {len(made)}.""")
     allocations = journal.allocations
@@ -72,7 +72,7 @@ def test_limit(check):
         check.after(test_own)
     check.expect_wide_values()
     environment = {}
-    if failed_call(run.errors) and "cudaMemPool" not in failed_call(run.errors):
+    if run.failed and "cudaMemPool" not in run.failed:
         # With no allocation in the first pool, the program comes to the second.
         environment["SIM_FAIL"] = "cudaMallocAsync:1"
         run = check.run(**environment)
@@ -96,7 +96,7 @@ def asked(check, **more):
 
 def test_freed(check):
     run = check.run()
-    if failed_call(run.errors) and not run.journal.allocations:
+    if run.failed and not run.journal.allocations:
         _, run = asked(check)
     elif not run.journal.pools:
         check.after(test_own)  # nothing is freed that came from a pool of the program's
@@ -104,7 +104,7 @@ def test_freed(check):
     sentence = """every call of the program succeeds, except the allocation that the limit refuses.
         An allocation is freed once, after its last use: no later call may touch it."""
     allocations, frees = journal.allocations, journal.frees
-    if "cudaMemPool" not in failed_call(run.errors):
+    if "cudaMemPool" not in run.failed:
         ended(run, sentence)
     elif allocations.of(frees) != allocations:
         check.after(test_limit)
@@ -125,7 +125,7 @@ def test_freed(check):
 
 def test_live(check):
     check.after(test_freed)
-    if failed_call(check.run().errors):
+    if check.run().failed:
         check.after(test_limit)
     journal = check.run().journal
     destroyed = journal.ok("cudaMemPoolDestroy")

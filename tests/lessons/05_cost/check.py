@@ -6,7 +6,6 @@ from check import (
     MIB,
     Journal,
     expect_no_asking,
-    failed_call,
     line_of,
     line_of_report,
     met_by_starter,
@@ -176,7 +175,7 @@ def test_device(check):
         miss(f"{REQUEST} Happened: the program ended before it called serve.")
     answers = answers["allocation"]
     missing = sorted(set(range(16)) - answered(calls, 4 * MIB, answers))
-    if missing and (failed := failed_call(check.last.errors)):
+    if missing and (failed := check.last.failed):
         miss(f"""{REQUEST} Its memory is freed after that.
             Happened: the program ended in request {missing[0]}: {failed}.""")
     if missing:
@@ -228,7 +227,7 @@ def test_answers(check):
     made = run.journal.allocations
     if (left := len(made) - len(made.of(run.journal.frees))) > 1:  # one may be kept for later
         miss(f"""serve frees the memory of each request.
-            Happened: of {drawn[0]} requests, {left} left theirs allocated.""")
+            Happened: of {1 + drawn[0]} requests, {left} left theirs allocated.""")
 
 
 def test_output(check):

@@ -176,9 +176,12 @@ def test_end(check):
 
 
 def test_phase_3(check):
-    journal = run_to_the_end(check).journal
+    run = run_to_the_end(check)
+    journal = run.journal
     pieces = allocations(journal).where(bytes=16 * MIB)
     pools = set(pieces.column("pool"))
+    if not pieces and (run.stands_still or run.failed):
+        check.after(test_pending, test_between)
     if len(pieces) != 8 or len(pools) != 1 or first_pool(journal) in pools:
         miss(f"""phase 3 makes eight allocations of half a segment from one pool of its own, four
             results and four pieces of scratch memory. Only their order is yours.

@@ -10,6 +10,7 @@ from check import (
     COPY,
     MEMSET,
     MIB,
+    OUTSIDE,
     SCHEDULES,
     SUCCESS,
     Waits,
@@ -119,12 +120,12 @@ def test_frames(check):
         return
     if hazards(check, TOO_EARLY):
         raise Waits("the program ended where memory was used that is not allocated, see below")
-    if hazards(check, {"access outside the allocation"}):
+    if drawn(check)[1].where(did="hazard", kind=OUTSIDE):
         check.after(test_numbers)
     why = refused(journal)
     if why and len(journal.frees) < len(journal.allocations):
         check.after(test_replaced)  # the limit is reached by what nobody frees
-    why = f" {why['call']} of {why['bytes']} bytes returned {why['result']}." if why else ""
+    why = f" {why['call']}{line_of(why)} returned {why['result']}." if why else ""
     behind = ", after the allocation of the library" if calls else ""
     miss(f"""two phases of {FRAMES} frames, as at the start.
         Happened: the program ended in frame {max(1, len(calls))}{behind}.{why}""")
@@ -269,9 +270,10 @@ def test_threshold(check):
         runs.append((44, check.run(44).journal))
     for mib, journal in runs:
         pool = frames_pool(mib, journal)
-        threshold = [0, *journal.set_to(THRESHOLD, pool=pool)][-1]
         for number, _, lines in frames(mib, journal):
-            if number != 1 and lines.where(pool=pool, did={"grow", "release"}):
+            moved = lines.where(pool=pool, did={"grow", "release"}).first
+            if number != 1 and moved:
+                threshold = [0, *journal.before(moved).set_to(THRESHOLD, pool=pool)][-1]
                 miss(f"""after the first frame of a phase, the pool takes nothing from the device
                     and returns nothing to it. Because the host waits in each frame, the pool would
                     otherwise return each whole segment above its release threshold.
@@ -316,7 +318,7 @@ def why_not_kept(journal, pool, threshold, lines):
                     that event does not include the free."""
     other = "" if threshold else other_threshold(journal)
     most = max((x["reserved"] for x in lines.where(pool=pool) if "reserved" in x), default=0) // MIB
-    return f"Its threshold is {threshold} bytes, and it had {most} MiB in whole segments.{other}"
+    return f"Its threshold was {threshold} bytes, and it had {most} MiB in whole segments.{other}"
 
 
 def other_threshold(journal):

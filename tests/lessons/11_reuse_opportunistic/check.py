@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from check import Journal, failed_call, hazard_words, line_of, met_by_starter, miss
+from check import Journal, hazard_words, line_of, met_by_starter, miss
 
 OPPORTUNISTIC = "cudaMemPoolReuseAllowOpportunistic"
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
@@ -129,7 +129,7 @@ def after_batch(check):
     destroyed = run.journal.ok("cudaMemPoolDestroy").where(pool=set(run.journal.pools[6:7])).last
     if not destroyed or run.journal.hazards.before(destroyed):
         return ""
-    return hazard_words(run.errors) or failed_call(run.errors)
+    return hazard_words(run.errors) or run.failed
 
 
 def test_ordered(check):

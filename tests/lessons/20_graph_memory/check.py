@@ -5,7 +5,7 @@ judged under a schedule in which the device does nothing until somebody waits fo
 
 import re
 
-from check import LATE, MIB, QUERY, SUCCESS, Journal, failed_call, line_of, miss
+from check import LATE, MIB, QUERY, SUCCESS, Journal, line_of, miss
 
 REPORT = "cudaDeviceGetGraphMemAttribute"
 BUILT = "main comes to its end when the graph that it builds is repaired."
@@ -47,10 +47,6 @@ def test_launches(check):
             that the graph had then.
             Happened: cudaGraphInstantiate came first, and then {late.names}, which returned
             {results}.""")
-    failed = "" if launches(journal) else failed_call(check.run(**LATE).errors)
-    if failed:
-        miss(f"""each of the two graphs is built, instantiated and launched twice.
-            Happened: before the first launch the program ended: {failed}.""")
     of = [graph or "none" for graph in launches(journal).column("graph")]
     if sorted(of, key=str) != [1, 1, 2, 2]:
         miss(f"""each of the two graphs is launched twice.
