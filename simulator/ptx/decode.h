@@ -189,7 +189,10 @@ void decode_note_flow(struct decoder *d, size_t before);
 void decode_note_products(struct decoder *d, size_t before);
 void decode_fuse(struct decoder *d);
 void decode_set_loads(struct decoder *d);
-/* When all statements are read, gives guards to loads that a compiler has moved. */
+/* When all statements are read, gives guards to loads that a compiler has moved. The statement of a
+ * load that may get them begins with empty instructions: one for a guard, and two for each more. */
+#define GUARDS_MAX 3
+#define GUARD_ROOM (2 * GUARDS_MAX - 1)
 void decode_guard_loads(struct decoder *d);
 /* Returns what is known of the register at this offset. */
 struct use *decode_use_of(struct decoder *d, uint32_t offset);

@@ -145,7 +145,8 @@ static void decode_load(struct decoder *d)
     bool is_volatile = has_part(&d->statement, "volatile relaxed acquire");
     if (!is_volatile && !d->statement.guard && o[1].parts->kind == OPERAND_SYMBOL
         && (i.space == SPACE_SHARED || i.space == SPACE_GLOBAL))
-        decode_add(d, NULL, INSTRUCTION_PLAIN);
+        for (unsigned n = 0; n < GUARD_ROOM; n++)
+            decode_add(d, NULL, INSTRUCTION_PLAIN);
     finish(d, is_volatile ? run_load_volatile : run_load, &i);
 }
 

@@ -7,7 +7,8 @@
  * operands are. Assuming its value, a search follows the loaded value through all that may run
  * next. If the value only goes to operations that discard it, the guard is right. Invariant: a
  * predicate of which something is known is the result of only one statement, and the search ends
- * where that changes. */
+ * where that changes. A load may have several guards, because for `!threadIdx.x && !blockIdx.x`
+ * each of the two excludes other threads. */
 #include <string.h>
 
 #include "os/os.h"
@@ -20,17 +21,18 @@
 
 enum known { UNKNOWN, KNOWN_FALSE, KNOWN_TRUE };
 /* `option` of run_move. */
-enum { MOVE_NOT = 1, MOVE_AND, MOVE_OR };
+enum { MOVE_NOT = 1, MOVE_AND, MOVE_OR, MOVE_CONSTANT = 5 };
 
 struct search {
     struct decoder *d;
     /* The function's predicates, without those that guards add. */
     size_t predicates;
     /* The predicates and, after them, the registers: how often each is written, the last
-     * instruction that does so, and whether it may depend on the loaded value. */
+     * instruction that does so, whether it may depend on the loaded value, and the last load for
+     * which a predicate needs no more tries. */
     struct place {
         unsigned written;
-        size_t writer;
+        size_t writer, settled;
         bool depends;
         enum known known;
     } * places;
@@ -42,8 +44,8 @@ struct search {
         bool is_seen;
     } * visits;
     size_t *waiting, waiting_count, steps;
-    /* The load, whose statement begins with an empty instruction; and the instructions that may
-     * change what is assumed. */
+    /* The load, whose statement begins with GUARD_ROOM empty instructions; and the
+     * instructions that may change what is assumed. */
     size_t load, changes[3];
 };
 
@@ -76,9 +78,11 @@ static enum known result_of(const struct search *s, const struct instruction *i)
     const enum known decides = i->option == MOVE_AND ? KNOWN_FALSE : KNOWN_TRUE;
     if (i->option == MOVE_NOT)
         return opposite(a);
-    return (i->option == MOVE_AND || i->option == MOVE_OR) && (a == decides || b == decides)
-             ? decides
-             : UNKNOWN;
+    if (i->option != MOVE_AND && i->option != MOVE_OR)
+        return UNKNOWN;
+    if (a == decides || b == decides)
+        return decides;
+    return a && b ? opposite(decides) : UNKNOWN;
 }
 
 /* Returns which comparison of integers the instruction is, or 0. Each odd one is the opposite of
@@ -107,7 +111,7 @@ static bool is_stable(const struct search *s, uint32_t offset, size_t *change)
 {
     const struct place *p = register_place(s, offset);
     *change = p->written ? p->writer : SIZE_MAX;
-    return !p->written || (p->written == 1 && p->writer < s->load - 1);
+    return !p->written || (p->written == 1 && p->writer < s->load - GUARD_ROOM);
 }
 
 /* Assumes a value of a predicate. Returns false if it is not known at the load. */
@@ -116,7 +120,7 @@ static bool assume(struct search *s, uint32_t predicate, enum known value)
     const struct code *c = s->d->code;
     const size_t writer = s->places[predicate].writer;
     const struct instruction *by = &c->all[writer];
-    const bool compares = comparison_of(by) && is_stable(s, by->r[1], &s->changes[1])
+    const bool compares = comparison_of(by) && !by->guard && is_stable(s, by->r[1], &s->changes[1])
                        && is_stable(s, by->r[2], &s->changes[2]);
     s->steps += c->count;
     for (size_t p = 0; p < s->predicates; p++)
@@ -128,7 +132,7 @@ static bool assume(struct search *s, uint32_t predicate, enum known value)
         s->changes[0] = SIZE_MAX;
     for (size_t n = 0; n < c->count; n++) {
         const struct instruction *i = &c->all[n];
-        const bool moves = is_predicate_move(i) && n > writer;
+        const bool moves = is_predicate_move(i) && (compares || n > writer);
         if (n == writer || !(moves || (compares && comparison_of(i))) || i->r[0] >= s->predicates)
             continue;
         struct place *result = &s->places[i->r[0]];
@@ -219,7 +223,7 @@ static bool is_discarded(struct search *s)
         while (s->waiting_count) {
             const size_t n = s->waiting[--s->waiting_count];
             const enum known does = runs(s, &c->all[n]);
-            if (n == s->load - 1)
+            if (n == s->load - GUARD_ROOM)
                 continue;
             if (n == s->changes[0] || n == s->changes[1] || n == s->changes[2]
                 || ++s->steps > STEPS_MAX || (does != KNOWN_FALSE && !pass(s, n)))
@@ -232,36 +236,66 @@ static bool is_discarded(struct search *s)
 
 /* ---- guards ---- */
 
-/* Gives the load a guard: the predicate, or the same comparison in the empty instruction before
- * it. */
+/* Gives the load a guard: the predicate, or the same comparison in an empty instruction before it.
+ * If the load has a guard already, the new one is computed only where that lets the load run, and
+ * excludes the other threads, too. */
 static void guard_load(struct search *s, uint32_t predicate, enum known excluded)
 {
-    struct instruction *load = &s->d->code->all[s->load];
-    if (s->places[predicate].writer > s->load) {
-        load[-1] = s->d->code->all[s->places[predicate].writer];
-        load[-1].r[0] = predicate = decode_new_register(s->d, 1);
+    const struct code *c = s->d->code;
+    struct instruction *load = &c->all[s->load], *room = load - GUARD_ROOM;
+    const size_t writer = s->places[predicate].writer;
+    const bool is_late = writer > s->load;
+    uint32_t guard = predicate;
+    if (load->guard || is_late)
+        guard = decode_new_register(s->d, 1);
+    for (; room->run; room++)
+        ;
+    if (load->guard)
+        *room++ = (struct instruction){.run = run_move,
+                                       .r = {guard},
+                                       .bytes = 1,
+                                       .option = MOVE_CONSTANT,
+                                       .immediate = excluded == KNOWN_TRUE,
+                                       .text = load->text};
+    if (guard != predicate) {
+        *room = is_late
+                  ? c->all[writer]
+                  : (struct instruction){
+                      .run = run_move, .r = {guard, predicate}, .bytes = 1, .text = load->text};
+        room->r[0] = guard;
+        room->guard = load->guard;
     }
-    load->guard = 2 * predicate + 2 + (excluded == KNOWN_TRUE);
+    load->guard = 2 * guard + 2 + (excluded == KNOWN_TRUE);
+}
+
+/* Notes the predicates that are known where the load runs. */
+static void settle(struct search *s, uint32_t predicate, enum known value)
+{
+    assume(s, predicate, value);
+    for (size_t p = 0; p < s->predicates; p++)
+        if (s->places[p].known)
+            s->places[p].settled = s->load;
 }
 
 static void try_predicates(struct search *s)
 {
-    uint32_t tried[TRIES_MAX];
-    unsigned count = 0;
+    unsigned tries = 0, guards = 0;
     const size_t first = s->visits[s->load].first_mention;
-    for (size_t k = first; k < s->d->mention_count && count < TRIES_MAX; k++) {
+    for (size_t k = first; k < s->d->mention_count && tries < TRIES_MAX && guards < GUARDS_MAX;
+         k++) {
         const struct mention *m = &s->d->mentions[k];
-        bool is_new = m->is_predicate && !m->writes && s->places[m->at].written == 1;
-        for (unsigned t = 0; t < count; t++)
-            is_new &= tried[t] != m->at;
-        if (!is_new || !assume(s, m->at, KNOWN_FALSE))
+        if (!m->is_predicate || m->writes || s->places[m->at].written != 1
+            || s->places[m->at].settled == s->load || !assume(s, m->at, KNOWN_FALSE))
             continue;
-        tried[count++] = m->at;
+        s->places[m->at].settled = s->load;
+        tries++;
         for (enum known value = KNOWN_FALSE; value <= KNOWN_TRUE; value++) {
             assume(s, m->at, value);
             if (is_discarded(s)) {
                 guard_load(s, m->at, value);
-                return;
+                guards++;
+                settle(s, m->at, opposite(value));
+                break;
             }
         }
     }
@@ -283,7 +317,7 @@ void decode_guard_loads(struct decoder *d)
                 place_of(&s, &d->mentions[k])->writer = n;
             }
     }
-    for (s.load = 1; s.load < c->count; s.load++)
+    for (s.load = GUARD_ROOM; s.load < c->count; s.load++)
         if (c->all[s.load].run == run_load && !c->all[s.load - 1].run
             && c->all[s.load - 1].kind == INSTRUCTION_PLAIN && s.steps < STEPS_MAX)
             try_predicates(&s);

@@ -141,6 +141,41 @@ KERNEL(computed, 1, N)
     y[t] = (int)half + (t != chosen);
 }
 
+// Two conditions choose the thread, and only together mean the same in both places.
+KERNEL(two_places, 1, N)
+{
+    __shared__ int flag;
+    int t = threadIdx.x, lane = t % 32, warp = t / 32, chosen = wrong ? 2 : 0;
+    if (!t)
+        flag = x[1];
+    __syncthreads();
+    int sum = lane == 0 && warp == chosen ? flag : x[t];
+    if (lane == 0 && warp == chosen && flag != sum)
+        sum ^= flag;
+    y[t] = sum;
+    if (!t)
+        flag = 0;
+}
+// The new value is stored once, if any turn has changed it.
+KERNEL(any_turn, 1, N)
+{
+    __shared__ int count;
+    int t = threadIdx.x, sum = 0;
+    if (!t)
+        count = x[2];
+    __syncthreads();
+    for (int i = 0; i < 3; i++) {
+        if (t == (wrong ? 64 : 0) && count == 2) {
+            sum = t;
+            count = 3;
+        }
+        sum += 5;
+    }
+    y[t] = sum;
+    if (!t)
+        count = 0;
+}
+
 // ---- in a warp ----
 
 KERNEL(sum_warp, 1, 32)
