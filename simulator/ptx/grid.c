@@ -17,9 +17,9 @@
 #define BUDGET 100000
 /* A warp's turn in a cooperative launch, whose blocks wait for each other, is shorter. */
 #define BUDGET_COOPERATIVE 2000
-/* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
- * changing anything waits for the host. */
-#define INSTRUCTIONS_WAITING 400000000u
+/* Assumed: when all blocks that fit have begun, a launch whose memory does not change while it runs
+ * this many instructions twice, and whose registers are the same after both, waits for the host. */
+#define INSTRUCTIONS_WAITING 200000000u
 /* The most blocks that run in turns because they run for long. As many as fit on the device do if
  * they seem to wait for each other. */
 #define BLOCKS_MAX 132
@@ -306,16 +306,36 @@ bool block_run(struct block *b, unsigned turns)
     return !b->alive || b->launch->fault->kind;
 }
 
-/* Ends the launch if all blocks only wait. `since` has the clock and `changes` of the last
- * change. */
-static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
+/* Returns a number that changes with a register of the blocks' threads. */
+static uint64_t sum_of_registers(const struct block *all, uint64_t count)
 {
-    if (launch->changes != since[1]) {
+    uint64_t sum = 1;
+    for (const struct block *b = all; b < all + count; b++)
+        for (unsigned n = 0; b->runs && n < b->warp_count; n++)
+            for (unsigned g = 0; g < b->warps[n].group_count; g++) {
+                const struct frame *f = b->warps[n].groups[g].frame;
+                const lane_u32 *at = (const lane_u32 *)f->registers;
+                for (size_t k = 0; k < f->code->register_bytes / sizeof *at; k++)
+                    sum = sum * 0x100000001b3 + at[k];
+            }
+    return sum;
+}
+
+/* Ends the launch, in block b, if all of its begun blocks only wait; a long computation changes
+ * registers. `since` has the clock, `changes` and the registers of the last change. */
+static void check_waiting(struct block *all, uint64_t begun, struct block *b, uint64_t since[3])
+{
+    const struct launch *launch = b->launch;
+    const bool has_changed = launch->changes != since[1];
+    if (!has_changed && launch->clock - since[0] < INSTRUCTIONS_WAITING)
+        return;
+    const uint64_t registers = has_changed ? 0 : sum_of_registers(all, begun);
+    if (has_changed || registers != since[2]) {
         since[0] = launch->clock;
         since[1] = launch->changes;
-    }
-    if (launch->clock - since[0] < INSTRUCTIONS_WAITING)
+        since[2] = registers;
         return;
+    }
     for (unsigned n = 0; n < b->warp_count; n++)
         if (b->warps[n].alive)
             warp_fault(&b->warps[n], (unsigned)__builtin_ctz(b->warps[n].alive), FAULT_WAITS, 0, 0,
@@ -331,7 +351,7 @@ static void run_blocks(struct launch *launch)
     struct block *all = os_allocate(slots * sizeof *all);
     for (uint64_t n = 0; n < begun; n++)
         block_begin(launch, &all[n]);
-    uint64_t since[2] = {0, 0};
+    uint64_t since[3] = {0, 0, 0};
     for (bool any = true; any && !launch->fault->kind;) {
         any = false;
         for (uint64_t n = 0; n < begun && !launch->fault->kind; n++) {
@@ -348,7 +368,7 @@ static void run_blocks(struct launch *launch)
                 continue;
             if (begun == slots || launch->next_block == launch->blocks
                 || (begun >= BLOCKS_MAX && !launch->spun)) {
-                check_waiting(launch, b, since);
+                check_waiting(all, begun, b, since);
             } else if (n + 1 == begun) {
                 /* The block may be waiting for a block that has not begun. */
                 between_end(launch);

@@ -376,6 +376,12 @@ faulty() {
 #include <cstring>
 #include <cuda.h>
 __global__ void hold(volatile int *open) { while (!*open) ; }
+__global__ void computes(int *a)
+{
+    unsigned x = 1;
+    for (unsigned n = 0; n < 200000000; n++) x = (x ^ x >> 15) * 5 + 1;
+    *a = x;
+}
 __global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
 __global__ void null(int *a) { a[blockIdx.x * 256 + threadIdx.x] = 1; }
 __global__ void behind(char *a) { a[4] = 1; }
@@ -426,6 +432,7 @@ int main(int argc, char **argv)
     *open = 0;
     const char *name = argv[1];
     if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
+    if (!strcmp(name, "computes")) computes<<<1, 1>>>(a);
     if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
     if (!strcmp(name, "null")) null<<<256, 256>>>(nullptr);
     if (!strcmp(name, "behind")) behind<<<1, 1>>>((char *)open);
@@ -623,9 +630,10 @@ C
 
 # 400 million instructions pass before it is given up.
 # bats test_tags=long
-@test "a kernel that waits for the host ends with a sentence" {
+@test "a kernel that waits for the host ends with a sentence; a long computation goes on" {
     faulty
     stopped hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
+    faulted computes cudaSuccess
 }
 
 @test "a report names the caller of a header, launches' streams, and short names" {
