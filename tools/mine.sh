@@ -110,6 +110,8 @@ else
         object=$program.objects/${#objects[@]}-$(basename "$file").o
         compile "$file" "$object" || {
             echo "make mine: $file does not compile. Begin with the first error above." >&2
+            [[ $file != *.cu ]] || echo "What CUDA 13 no longer has, and what to write instead," \
+                "is in docs/your_program.rst, \"Written for an older CUDA\"." >&2
             exit 1
         }
         objects+=("$object")

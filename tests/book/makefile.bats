@@ -248,6 +248,7 @@ C
         make "check-$number" FILE="$mine.cu"
     sed -i 's/= 42/= forty_two/' "$mine.cu"
     refused "$mine.cu does not compile." make "$number" FILE="$mine.cu" BACKEND=simulator
+    refused '"Written for an older CUDA"' make mine FILE="$mine.cu"
     # A program's own header comes before the workbook's of that name.
     mkdir "$mine"
     echo '#define WORDS "its own header"' >"$mine/kernels.h"
