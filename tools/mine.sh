@@ -130,7 +130,8 @@ else
     [[ $("${linker[@]}" -print-file-name=libstdc++.so) != /* ]] || to_link+=(-lstdc++)
     "${linker[@]}" "${objects[@]}" "$library" "${to_link[@]}" -lm -pthread -o "$program" || {
         printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes" \
-            "into FILE, and a library into FLAGS, as -lNAME." >&2
+            "into FILE, and a library into FLAGS, as -lNAME. cuBLAS, cuFFT and others of NVIDIA's" \
+            "that have only machine code for GPUs link, but cannot run here." >&2
         exit 1
     }
 fi
