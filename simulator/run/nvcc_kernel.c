@@ -917,8 +917,9 @@ static void say_still_runs(void *context, const struct launch_fault *place)
     char line[300];
     line_of(place->code, place->instruction, line, sizeof line);
     diag("the kernel %s (stream %d) still runs after ten seconds. Thread (%u,%u,%u) of block "
-         "(%u,%u,%u) is%s. A loop that waits for what nothing changes never ends, on a GPU "
-         "neither; a kernel that has much to do takes far longer here: give it a smaller input.",
+         "(%u,%u,%u) is%s. A loop that waits for the host, or for what nothing changes, never ends "
+         "here; a kernel that has much to do takes far longer than on a GPU: give it a smaller "
+         "input.",
          r->kernel->kernel->name, r->op->stream->id, t[0], t[1], t[2], b[0], b[1], b[2],
          *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
 }
