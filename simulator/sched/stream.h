@@ -77,8 +77,8 @@ struct stream {
     /* The stream's place (stream_place) plus 1, or 0 without a place. */
     uint32_t place;
     /* For stream_reached_seq: the newest free or real work, with which earlier waits go to the
-     * device; the newest work up to which the device has reported; and whether a wait has ended
-     * since. */
+     * device; the newest work up to which the device has reported; and whether a wait for an
+     * event has ended since. */
     uint64_t handed_seq, reported_seq;
     bool has_waited;
     /* The newest kernel of nvcc that has run and may have signaled others. */
@@ -342,7 +342,7 @@ extern _Thread_local struct stream *stream_without_room;
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
 /* Queues a host function like stream_enqueue, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
-/* How an op takes part in the legacy stream's rule. CUDA documents one rule for all of them, and the
+/* How an op takes part in the legacy stream's rule. CUDA documents one rule for all ops, and the
  * checker judges by that. A driver's allocator knows less (measured: probe-legacy-order.txt). */
 enum barrier {
     /* Work, a free, and in the legacy stream a record: waits, and knows what the others freed. */

@@ -18,6 +18,8 @@ static const char *const scripts[] = {
     "bbnL a0 s0 1; a1 s1 1; a2 s3 1; a9 s2 1",
     "nnnn a5 s3 1; r3; w1 e3; a0 s0 8; a1 s0 1; f0 s0; f1 s1; a9 s2 1",
     "nnnn r1; w0 e1; a0 s0 8; a1 s0 1; f0 s0; f1 s1; a9 s2 1",
+    "bnLn a0 s1 1; h2; a2 s0 4; f2 s2; a3 s2 2; o2; h0; f0 s2; a9 s2 4",
+    "bbLn a0 s1 4; h2; f0 s0; o2; h2; h0; a9 s2 8",
     "nnnn a5 s3 1; r1; a0 s0 8; a1 s0 1; f0 s0; f1 s1; a9 s2 1",
     "nnnn a5 s3 1; h1; o1; a0 s0 8; a1 s0 1; f0 s0; f1 s1; a9 s2 1",
     "bbnL a5 s3 1; f5 s3; h1; o1; a0 s0 8; a1 s0 1; f0 s0; f1 s1; a9 s2 1",
