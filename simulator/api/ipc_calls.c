@@ -1,6 +1,5 @@
 /* Calls that share pools, allocations, and events between processes. What they return is in
  * simulator/tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
-#include "ipc/ipc_pool.h"
 
 #include <stdint.h>
 #include <string.h>

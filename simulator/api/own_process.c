@@ -11,7 +11,7 @@
 #include "check/failed_call.h"
 #include "check/page_guard.h"
 #include "check/report.h"
-#include "ipc/ipc_pool.h"
+#include "ipc/ipc_memory.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"

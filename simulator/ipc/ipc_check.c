@@ -15,7 +15,7 @@
 #include "sched/happens_before.h"
 #include "check/report.h"
 #include "ipc/ipc_table.h"
-#include "ipc/remote_clock.h"
+#include "ipc/process_clock.h"
 #include "os/os.h"
 #include "os/process.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/device_state.h"
-#include "ipc/remote_clock.h"
+#include "ipc/process_clock.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/process.h"

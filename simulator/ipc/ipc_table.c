@@ -3,7 +3,7 @@
  * nodes. */
 #include "ipc/ipc_table_file.h"
 
-#include "ipc/remote_clock.h"
+#include "ipc/process_clock.h"
 #include "mem/heap.h"
 #include "os/needs_lock.h"
 #include "os/os.h"

@@ -9,7 +9,7 @@
  *   +-----------------------+---------------------+---------------------+----
  *
  * acquired: the host of some process has acquired the slot's work up to here. Each host raises it
- * when it acquires something, in its own clock and in others' (ipc/remote_clock.h). The simulation
+ * when it acquires something, in its own clock and in others'. The simulation
  * cannot see messages, so what one host has acquired happens before everything that any process
  * does later (assumed: no correct program is reported).
  *
@@ -27,6 +27,7 @@
 #define SIM_IPC_PROCESS_CLOCK_H
 
 #include "base/types.h"
+#include "sched/vector_clock.h"
 
 struct process_clock;
 
@@ -77,5 +78,35 @@ void process_clock_release(struct process_clock *clock);
 bool process_clock_is_over(struct process_clock *clock);
 /* Returns whether the process's device has failed, so that it will reach no more records. */
 bool process_clock_has_failed(const struct process_clock *clock);
+
+/* ---- vector clocks ---- */
+
+/* Each slot of another process has a slot here, so that a vector clock (sched/vector_clock.h) can
+ * contain epochs of its work. When this host acquires work, it raises the clocks of the processes
+ * that own the work. A vector clock belongs to the caller. */
+
+/* An epoch as processes send it: all work of this slot of this process up to `epoch`. */
+struct remote_epoch {
+    struct clock_name of;
+    uint64_t epoch;
+    uint32_t slot;
+};
+
+/* Epochs that are not over, because others need not be sent. */
+struct remote_epochs {
+    const struct remote_epoch *list;
+    uint32_t count;
+};
+
+/* Called before this process shares anything. Returns false, after a message, on failure. */
+bool remote_clock_start(void);
+/* Returns the epoch up to which a vector clock includes the work of a slot of any process. */
+uint64_t remote_clock_epoch(const struct vector_clock *vc, struct process_clock *clock,
+                            uint32_t slot);
+/* Returns what a vector clock includes and no host has acquired. Valid until the next call. */
+struct remote_epochs remote_clock_export(const struct vector_clock *vc);
+/* Joins the epochs that another process sent into a vector clock. */
+void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs,
+                         uint32_t count);
 
 #endif

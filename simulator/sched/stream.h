@@ -269,7 +269,7 @@ void stream_destroy(struct stream *s);
  * they are first needed. */
 struct stream *stream_legacy(int device);
 struct stream *stream_per_thread(int device);
-/* Returns a slot without a stream, for the work of another process (ipc/remote_clock.h). */
+/* Returns a slot without a stream, for the work of another process (ipc/process_clock.h). */
 uint32_t stream_new_slot(void);
 
 /* ---- finding streams ---- */

@@ -16,7 +16,7 @@
 #include "base/handle.h"
 #include "check/checker.h"
 #include "graph/graph_memory.h"
-#include "ipc/ipc_pool.h"
+#include "ipc/ipc_memory.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
