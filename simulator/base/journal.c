@@ -1,14 +1,183 @@
 /* Builds the journal's lines, and buffers them until they are written to the file. */
 #include "base/journal.h"
 
-#include "base/journal_sites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/observer.h"
 #include "base/settings.h"
+#include "base/types.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "os/seal.h"
 
 bool journal_on;
 struct observer observer;
+
+/* ---- call sites ---- */
+
+/* Room for the longest text, and for the name of a call with the text around it. */
+#define JOURNAL_SITE_MAX 1152
+#define JOURNAL_CALL_MAX 96
+
+/* The beginning of the text for a call that succeeded, as most do. */
+#define JOURNAL_SUCCESS ",\"result\":\"cudaSuccess\""
+
+struct journal_site {
+    void *site;
+    const char *call;
+    /* The site has been looked up. */
+    bool is_found;
+    /* The beginning of a line of this call: ,"call":"cudaFreeAsync","number": */
+    size_t head_length;
+    char head[JOURNAL_CALL_MAX + JOURNAL_BLOCK];
+    /* The end of the line: JOURNAL_SUCCESS,"file":"solutions/06_trim.c","line":37. The file has the
+     * form that reports use (os_source_lines). File and line are missing until the lookup, if the
+     * line is unknown, and in a graded run, where nothing reads them and lookups would take too
+     * long. */
+    size_t length;
+    char text[JOURNAL_SITE_MAX + JOURNAL_BLOCK];
+};
+
+/* A hash table with open addressing. Invariant: the number of slots is a power of two, each site is
+ * at its hash or at the next free slot after it, and at least one slot is free. */
+struct journal_slots {
+    struct journal_site **slots;
+    size_t mask;
+};
+static struct journal_site *no_site;
+static struct journal_slots journal_slots = {&no_site, 0};
+
+static inline size_t journal_site_hash(const void *site)
+{
+    return ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u >> 32;
+}
+
+/* Invariant: `all` has `count` sites, and the first `found` have been looked up. The table has more
+ * than twice as many slots as sites. */
+static struct {
+    struct journal_site **all;
+    size_t count, found;
+} sites;
+
+static struct journal_site **slot_of(const void *site)
+{
+    size_t at = journal_site_hash(site);
+    while (journal_slots.slots[at & journal_slots.mask]
+           && journal_slots.slots[at & journal_slots.mask]->site != site)
+        at++;
+    return &journal_slots.slots[at & journal_slots.mask];
+}
+
+static void grow(void)
+{
+    size_t slot_count = sites.count ? 2 * (journal_slots.mask + 1) : 256;
+    sites.all = os_grow(sites.all, slot_count / 2 * sizeof *sites.all);
+    if (sites.count)
+        os_free(journal_slots.slots);
+    journal_slots.slots = os_allocate(slot_count * sizeof *journal_slots.slots);
+    journal_slots.mask = slot_count - 1;
+    for (size_t i = 0; i < sites.count; i++)
+        *slot_of(sites.all[i]->site) = sites.all[i];
+}
+
+/* Does what journal_site does for a site that is new or not in the slot of its hash. */
+static struct journal_site *journal_site_search(void *site, const char *call)
+{
+    if (2 * (sites.count + 1) > journal_slots.mask)
+        grow();
+    struct journal_site **slot = slot_of(site);
+    if (*slot)
+        return *slot;
+    struct journal_site *made = os_allocate(sizeof *made);
+    made->site = site;
+    made->call = call;
+    int length = snprintf(made->head, sizeof made->head, ",\"call\":\"%s\",\"number\":", call);
+    made->head_length = (size_t)length;
+    made->length = strlen(strcpy(made->text, JOURNAL_SUCCESS));
+    return sites.all[sites.count++] = *slot = made;
+}
+
+/* Returns the site's entry (os_call_site) for `call`. The entry lives as long as the process. */
+static inline struct journal_site *journal_site(void *site, const char *call)
+{
+    struct journal_site *at = journal_slots.slots[journal_site_hash(site) & journal_slots.mask];
+    return at && at->site == site ? at : journal_site_search(site, call);
+}
+
+/* ---- the texts of call sites ---- */
+
+/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid or a control. */
+static size_t character_bytes(const unsigned char *text)
+{
+    size_t bytes = *text < 0x80 ? 1 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
+    if (*text < 0x20 || (*text >= 0x80 && *text < 0xc2) || *text > 0xf4)
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_long = (*text == 0xe0 && text[1] < 0xa0) || (*text == 0xf0 && text[1] < 0x90),
+         is_surrogate = *text == 0xed && text[1] >= 0xa0,
+         is_beyond = *text == 0xf4 && text[1] >= 0x90;
+    return is_long || is_surrogate || is_beyond ? 0 : bytes;
+}
+
+/* Writes a file name, which may contain any bytes, as JSON text. Invalid characters become question
+ * marks. Returns the end. */
+static char *put_escaped(char *to, const char *from, const char *end)
+{
+    while (from < end) {
+        size_t bytes = character_bytes((const unsigned char *)from);
+        if (*from == '"' || *from == '\\')
+            *to++ = '\\';
+        if (bytes)
+            memcpy(to, from, bytes);
+        else
+            *to = '?';
+        to += bytes ? bytes : 1;
+        from += bytes ? bytes : 1;
+    }
+    return to;
+}
+
+/* Makes the text of a site from the file and line that reports use. */
+static void make_text(struct journal_site *site, const struct os_source_loc *loc)
+{
+    _Static_assert(2 * sizeof loc->text + 96 <= JOURNAL_SITE_MAX, "each character escaped");
+    char *to = site->text + site->length, *end;
+    const char *colon = strrchr(loc->text, ':');
+    unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (line && !*end) {
+        to += sprintf(to, ",\"file\":\"");
+        to = put_escaped(to, loc->text, colon);
+        to += sprintf(to, "\",\"line\":%lu", line);
+    }
+    site->length = (size_t)(to - site->text);
+    site->is_found = true;
+}
+
+/* Looks up the sites that have not been looked up yet. */
+static void journal_sites_find(void)
+{
+    while (sites.found < sites.count) {
+        /* Static, because a thread of the program may have a small stack. */
+        static struct os_source_loc locs[OS_SOURCE_LOC_MAX];
+        struct os_source_loc *each[OS_SOURCE_LOC_MAX];
+        size_t n = 0;
+        for (; n < OS_SOURCE_LOC_MAX && sites.found + n < sites.count; n++) {
+            const struct journal_site *site = sites.all[sites.found + n];
+            locs[n] = (struct os_source_loc){.site = site->site, .call = site->call};
+            each[n] = &locs[n];
+        }
+        if (!seal_is_closed())
+            os_source_lines(each, n);
+        for (size_t i = 0; i < n; i++)
+            make_text(sites.all[sites.found++], &locs[i]);
+    }
+}
+
+/* ---- lines ---- */
 
 #define SITES_MAX 1024
 /* Room for a line: its fields and site, and the line number and time that precede them. */

@@ -8,7 +8,7 @@
  * or is killed, the waiting lines are lost.
  *
  * Looking up a call's source line takes milliseconds, so each site is looked up once, and many
- * together, when lines are written (base/journal_sites.h). */
+ * together, when lines are written (base/journal.c). */
 #ifndef SIM_BASE_JOURNAL_H
 #define SIM_BASE_JOURNAL_H
 
