@@ -11,14 +11,97 @@
  * nodes of all graphs and executable graphs with its allocations, and the allocated allocations. */
 #include "graph/graph_memory.h"
 
-#include "os/needs_lock.h"
-#include "sched/virtual_time.h"
-#include "mem/device.h"
-#include "sched/cost.h"
-#include "graph/graph_va.h"
-#include "os/os.h"
+#include "base/list.h"
 #include "base/observer.h"
 #include "mem/address_map.h"
+#include "mem/device.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+#include "sched/cost.h"
+#include "sched/virtual_time.h"
+
+/* ---- addresses ---- */
+
+/* Freed addresses, for nodes that come after `freed_by`. */
+struct graph_va_range {
+    struct graph_va_range *next;
+    size_t from, bytes;
+    struct node *freed_by;
+};
+
+/* The addresses of a graph's allocation nodes on one device. Measured (probe-graphs.txt,
+ * "graph_addresses"; probe-graph-nodes.txt, "fits"): a node that comes after a free node may get
+ * the freed addresses. It gets the smallest free range that is large enough, or else new addresses.
+ * Neighboring free ranges are merged if one free node comes after the other. */
+struct graph_va {
+    /* Addresses that a free node has freed. */
+    struct graph_va_range *free_ranges;
+    /* No address from this offset on was ever given out. */
+    size_t top;
+};
+
+/* Takes addresses for a node whose ancestors graph_visit_ancestors has visited. Returns their
+ * offset, or SIZE_MAX if no range below `limit` is large enough. */
+static size_t graph_va_take(struct graph_va *va, size_t bytes, size_t limit)
+{
+    struct graph_va_range **best = NULL;
+    for (struct graph_va_range **at = &va->free_ranges; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes && graph_is_visited((*at)->freed_by)
+            && (!best || (*at)->bytes < (*best)->bytes))
+            best = at;
+    if (!best) {
+        if (bytes > limit - va->top)
+            return SIZE_MAX;
+        va->top += bytes;
+        return va->top - bytes;
+    }
+    struct graph_va_range *r = *best;
+    size_t from = r->from;
+    r->from += bytes;
+    r->bytes -= bytes;
+    if (!r->bytes) {
+        *best = r->next;
+        os_free(r);
+    }
+    return from;
+}
+
+/* Frees addresses for nodes that come after `freed_by`. */
+static void graph_va_give(struct graph_va *va, size_t from, size_t bytes, struct node *freed_by)
+{
+    graph_visit_ancestors(&freed_by, 1);
+    for (struct graph_va_range **at = &va->free_ranges; *at;) {
+        struct graph_va_range *r = *at;
+        bool below = r->from + r->bytes == from, above = r->from == from + bytes;
+        if (!(below || above) || !graph_is_visited(r->freed_by)) {
+            at = &r->next;
+            continue;
+        }
+        if (below)
+            from = r->from;
+        bytes += r->bytes;
+        *at = r->next;
+        os_free(r);
+    }
+    struct graph_va_range *r = os_allocate(sizeof *r);
+    *r = (struct graph_va_range){va->free_ranges, from, bytes, freed_by};
+    va->free_ranges = r;
+}
+
+/* Frees the list of free ranges. */
+static void graph_va_close(struct graph_va *va) { LIST_END(va->free_ranges, os_free); }
+
+/* Returns the bytes of all free ranges that overlap [from, to). */
+static size_t graph_va_free_bytes(const struct graph_va *va, size_t from, size_t to)
+{
+    size_t sum = 0;
+    for (const struct graph_va_range *r = va->free_ranges; r; r = r->next)
+        if (r->from < to && from < r->from + r->bytes)
+            sum += r->bytes;
+    return sum;
+}
+
+/* ---- graph memories ---- */
 
 struct graph_memory {
     /* The list of all graph memories, and the list of those of the same graph. */

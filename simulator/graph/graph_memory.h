@@ -45,7 +45,7 @@ struct graph_allocation {
     struct origin early_free_origin;
 };
 
-/* Takes addresses for a new allocation node of `g` that depends on `count` nodes (graph/graph_va.h
+/* Takes addresses for a new allocation node of `g` that depends on `count` nodes (struct graph_va
  * has the rule). Returns NULL if no addresses are left. */
 struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_t bytes,
                                               uint32_t peer_rights,
