@@ -8,7 +8,7 @@
 LIVE := docs/live/live.wasm
 LIVE_PROGRAMS := docs/live/bench docs/live/days $(shell tools/live_programs.sh)
 LIVE_SOURCES := $(filter-out $(addprefix simulator/,os/% ptx/% module/% api/driver_% \
-	$(addprefix run/,nvcc_kernel.c device_runtime.c grid_races.c kernel_library.c)), \
+	$(addprefix run/,nvcc_kernel.c device_runtime.c kernel_library.c)), \
 	$(wildcard simulator/*/*.c)) \
 	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)

@@ -10,7 +10,7 @@ tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | MAKEFLAGS='' xargs
 {
     find simulator \( -path simulator/ptx -o -path simulator/tests -o -path 'simulator/os/*.c' -o \
         -path simulator/module -o -name nvcc_kernel.c -o -name device_runtime.c -o \
-        -name grid_races.c -o -name kernel_library.c \) \
+        -name kernel_library.c \) \
         -prune -o -name '*.[ch]' -print -o -name '*.def' -print
     echo simulator/os/common.c
     find simulator/os/web -name '*.[ch]'

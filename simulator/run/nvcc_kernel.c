@@ -21,7 +21,6 @@
 #include "run/commands.h"
 #include "run/condition.h"
 #include "run/device_runtime.h"
-#include "run/grid_races.h"
 #include "run/kernel_library.h"
 #include "run/texture_object.h"
 #include "run/user_kernel.h"

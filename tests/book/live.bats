@@ -156,7 +156,7 @@ refuses() {
     local objects=build/simulator/objects left name
     # Nothing calls a function of ptx/ by its name.
     left=$(printf '%s\n' "$objects"/module/*.o \
-        "$objects"/run/{nvcc_kernel,device_runtime,grid_races,kernel_library}.o)
+        "$objects"/run/{nvcc_kernel,device_runtime,kernel_library}.o)
     for name in $(comm -12 \
         <(xargs nm <<<"$left" | awk '$2 ~ /^[TDB]$/ { print $3 }' | sort -u) \
         <(find $objects -name '*.o' ! -path '*/os/*' ! -path '*/ptx/*' ! -name 'driver_*' |
