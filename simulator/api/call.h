@@ -24,7 +24,7 @@
 uint32_t sim_calls(void);
 #pragma GCC visibility pop
 
-#include "base/hazard_kinds.h"
+#include "base/hazards.h"
 #include "base/origin.h"
 #include "base/handle.h"
 #include "sched/event.h"

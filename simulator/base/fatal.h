@@ -2,7 +2,7 @@
 #ifndef SIM_BASE_FATAL_H
 #define SIM_BASE_FATAL_H
 
-#include "base/hazard_kinds.h"
+#include "base/hazards.h"
 
 /* Reports the hazard, closes the journal, and ends the process. `call` is the journal's name for
  * the call that may not return, or NULL. fatal_site is its place in the report. The formatted text

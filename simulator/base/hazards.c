@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hazard_kinds.h"
 #include "base/settings.h"
 #include "base/summary.h"
 #include "os/needs_lock.h"
@@ -29,6 +28,7 @@ unsigned hazards_count(void)
 
 const char *hazard_name(enum hazard kind)
 {
+    NEEDS_LOCK();
     static const char *const names[] = {
 #define HAZARD(id, name, advice) name,
 #include "base/hazards.def"

@@ -12,6 +12,15 @@
 
 #include "base/types.h"
 
+/* The kinds of hazards. */
+enum hazard {
+#define HAZARD(id, name, advice) HAZARD_##id,
+#include "base/hazards.def"
+};
+
+/* Returns the name of the hazard in reports and in the journal. */
+const char *hazard_name(enum hazard kind);
+
 /* Opens the file of settings.report, or ends the process with a message if that fails. */
 void hazards_open(void);
 /* Prints a report, which must begin with "hazard: ". */

@@ -29,7 +29,7 @@
 #ifndef SIM_CHECK_CHECKER_H
 #define SIM_CHECK_CHECKER_H
 
-#include "base/hazard_kinds.h"
+#include "base/hazards.h"
 #include "check/late_launch.h"
 #include "check/shadow.h"
 #include "sched/stream.h"

@@ -7,7 +7,7 @@
 #ifndef SIM_CHECK_REPORT_H
 #define SIM_CHECK_REPORT_H
 
-#include "base/hazard_kinds.h"
+#include "base/hazards.h"
 #include "check/shadow.h"
 #include "sched/stream.h"
 

@@ -15,7 +15,7 @@
 #ifndef RANDOM_MODEL_H
 #define RANDOM_MODEL_H
 
-#include "base/hazard_kinds.h"
+#include "base/hazards.h"
 
 #include <stdbool.h>
 #include <stddef.h>
