@@ -24,19 +24,13 @@
             (item)->next->previous = (item)->previous; \
     } while (0)
 
-/* Inserts the item after `before`, or first if that is NULL. */
-#define LIST_INSERT(first, last, before, item)              \
-    do {                                                    \
-        (item)->previous = (before);                        \
-        (item)->next = (before) ? (before)->next : (first); \
-        *((before) ? &(before)->next : &(first)) = (item);  \
-        if ((item)->next)                                   \
-            (item)->next->previous = (item);                \
-        else                                                \
-            (last) = (item);                                \
+#define LIST_APPEND(first, last, item)                 \
+    do {                                               \
+        (item)->previous = (last);                     \
+        (item)->next = NULL;                           \
+        *((last) ? &(last)->next : &(first)) = (item); \
+        (last) = (item);                               \
     } while (0)
-
-#define LIST_APPEND(first, last, item) LIST_INSERT(first, last, last, item)
 
 #define LIST_REMOVE(first, last, item) \
     do {                               \

@@ -438,15 +438,20 @@ static void add_stream_list(struct heap *h, uint32_t slot)
     list->slot = slot;
     list->place = stream_place(stream_of_slot(slot));
     h->list_of_slot[slot] = list;
-    struct free_list *before = h->last_stream_list;
-    while (before && before->place > list->place)
-        before = before->previous;
-    LIST_INSERT(h->stream_lists, h->last_stream_list, before, list);
+    struct free_list *next = h->stream_lists;
+    while (next && next->place <= list->place) {
+        list->previous = next;
+        next = next->next;
+    }
+    list->next = next;
+    *(list->previous ? &list->previous->next : &h->stream_lists) = list;
+    if (next)
+        next->previous = list;
 }
 
 void heap_remove_list(struct heap *h, struct free_list *list)
 {
-    LIST_REMOVE(h->stream_lists, h->last_stream_list, list);
+    LIST_TAKE(h->stream_lists, list);
     h->list_of_slot[list->slot] = NULL;
     os_free(list);
 }

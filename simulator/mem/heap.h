@@ -112,7 +112,7 @@ struct heap {
     struct allocation_index allocations; /* The live ranges; its count is their number. */
     struct free_list shared, shared_partial;
     /* In the order of the streams' places (stream_place). */
-    struct free_list *stream_lists, *last_stream_list;
+    struct free_list *stream_lists;
     struct free_list **list_of_slot; /* NULL: the stream has not used the heap. */
     uint32_t slot_count;
     /* When this many operations of all streams had ended (engine_status.ended), no stream had

@@ -135,20 +135,24 @@ static struct range *internal_dependency(struct heap *h, struct stream *s, size_
 struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy, struct stream *s,
                                size_t bytes)
 {
-    struct reuse_result result = {.rung = REUSE_FAILED, .barrier = BARRIER_FREES};
+    struct reuse_result result = {.rung = REUSE_FAILED,
+                                  .barrier = policy->events ? BARRIER_FREES : BARRIER_NONE};
     struct range *r;
-    if ((r = same_stream(h, s, bytes)))
-        result = (struct reuse_result){.rung = REUSE_SAME_STREAM, .barrier = BARRIER_NONE};
-    else if ((r = synchronized(h, bytes)))
-        result = (struct reuse_result){.rung = REUSE_SYNCHRONIZED, .barrier = BARRIER_NONE};
-    else if (policy->events && (r = after_event(h, s, bytes)))
+    if ((r = same_stream(h, s, bytes))) {
+        result.rung = REUSE_SAME_STREAM;
+        result.barrier = BARRIER_NONE;
+    } else if ((r = synchronized(h, bytes))) {
+        result.rung = REUSE_SYNCHRONIZED;
+        result.barrier = BARRIER_NONE;
+    } else if (policy->events && (r = after_event(h, s, bytes))) {
         result.rung = REUSE_EVENT;
-    else if (policy->opportunistic && (r = opportunistic(h, bytes)))
+    } else if (policy->opportunistic && (r = opportunistic(h, bytes))) {
         result.rung = REUSE_OPPORTUNISTIC;
-    else if ((r = grow(h, policy->max_segments, bytes, &result)))
+    } else if ((r = grow(h, policy->max_segments, bytes, &result))) {
         result.rung = result.grown + result.remapped ? REUSE_NEW : REUSE_SYNCHRONIZED;
-    else if (policy->internal && (r = internal_dependency(h, s, bytes)))
+    } else if (policy->internal && (r = internal_dependency(h, s, bytes))) {
         result.rung = REUSE_INTERNAL;
+    }
     if (r)
         result.range = heap_take(h, r, r->offset, bytes);
     return result;

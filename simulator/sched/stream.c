@@ -45,8 +45,8 @@ static struct {
     struct stream **by_slot;
     uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
-    /* The stream of each place (stream_place), or NULL. All before `first_free` are taken. */
-    struct stream **places;
+    /* Whether each place (stream_place) is taken. All before `first_free` are. */
+    bool *places;
     uint32_t place_count, place_capacity, first_free;
     int last_id;
     unsigned long long last_api_id;
@@ -295,7 +295,7 @@ void stream_destroy(struct stream *s)
         add_retired(branch);
     }
     if (s->place) {
-        streams.places[s->place - 1] = NULL;
+        streams.places[s->place - 1] = false;
         if (streams.first_free >= s->place)
             streams.first_free = s->place - 1;
     }
@@ -306,16 +306,15 @@ uint32_t stream_place(struct stream *s)
 {
     NEEDS_LOCK();
     if (s->place)
-        return s->place - 1;
+        return s->place;
     while (streams.first_free < streams.place_count && streams.places[streams.first_free])
         streams.first_free++;
     if (streams.first_free == streams.place_count) {
         OS_MAKE_ROOM(streams.places, streams.place_count, streams.place_capacity)
         streams.place_count++;
     }
-    streams.places[streams.first_free] = s;
-    s->place = ++streams.first_free;
-    return s->place - 1;
+    streams.places[streams.first_free] = true;
+    return s->place = ++streams.first_free;
 }
 
 struct stream *stream_legacy(int device)
@@ -601,24 +600,27 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
+/* Raises a clock to a stream's present work and what precedes it. Returns whether that is more. */
+static bool acquire(struct vector_clock *clock, const struct stream *s,
+                    const struct vector_clock *before)
+{
+    if (vc_includes(clock, s->slot, s->last_seq))
+        return false;
+    vc_join(clock, before);
+    vc_set(clock, s->slot, s->last_seq);
+    return true;
+}
+
 /* Orders the next op of `s` after the present work of `other`. Returns whether `s` knows more. */
 static bool meet(struct stream *s, struct stream *other, enum barrier barrier)
 {
-    struct ordering *o = &s->ordering;
-    if (!vc_includes(&o->device_order, other->slot, other->last_seq)) {
-        vc_join(&o->device_order, &other->ordering.device_order);
-        vc_join(&o->happens_before, &other->ordering.happens_before);
-        vc_set(&o->device_order, other->slot, other->last_seq);
-        vc_set(&o->happens_before, other->slot, other->last_seq);
-    }
-    if (barrier == BARRIER_NONE || vc_includes(&o->known, other->slot, other->last_seq))
-        return false;
-    stream_wait_internal(s, other, other->last_seq);
-    if (barrier == BARRIER_WAIT)
-        return false;
-    vc_join(&o->known, &other->ordering.known);
-    vc_set(&o->known, other->slot, other->last_seq);
-    return true;
+    struct ordering *o = &s->ordering, *others = &other->ordering;
+    acquire(&o->device_order, other, &others->device_order);
+    if (barrier != BARRIER_FREES)
+        acquire(&o->happens_before, other, &others->happens_before);
+    if (!vc_includes(&o->known, other->slot, other->last_seq))
+        stream_wait_internal(s, other, other->last_seq);
+    return barrier != BARRIER_WAIT && acquire(&o->known, other, &others->known);
 }
 
 /* Orders the legacy stream's next op after work that blocking streams got since its last full
@@ -627,8 +629,8 @@ static bool meet_blocking(struct stream *legacy, enum barrier barrier)
 {
     bool acquired = false, *has_freed = &streams.has_freed_before_legacy[legacy->device];
     const struct ordered_tree *before = &streams.before_legacy[legacy->device];
-    if (barrier == BARRIER_FREES)
-        barrier = *has_freed ? BARRIER_FULL : BARRIER_NONE;
+    if (barrier == BARRIER_FREES && !*has_freed)
+        return false;
     for (struct tree_node *n = tree_first(before, 0, UINT64_MAX), *next; n; n = next) {
         next = tree_next(n, UINT64_MAX);
         struct stream *other = streams.by_slot[UINT32_MAX - n->key];
@@ -636,13 +638,13 @@ static bool meet_blocking(struct stream *legacy, enum barrier barrier)
         if (barrier == BARRIER_FULL)
             clear_before_legacy(other);
     }
-    *has_freed &= barrier != BARRIER_FULL;
+    *has_freed &= barrier == BARRIER_WAIT;
     return acquired;
 }
 
 /* Applies the rules to the stream's next op: it comes after what the host has acquired, and the
- * legacy stream and the blocking streams of its device wait for each other (documented). Returns
- * whether the stream knows more then. */
+ * legacy stream and the blocking streams of its device wait for each other (documented, but for
+ * what enum barrier says). Returns whether the stream knows more then. */
 static inline bool order_next_op(struct stream *s, enum barrier barrier)
 {
     struct stream *legacy = streams.legacy[s->device];
@@ -650,18 +652,14 @@ static inline bool order_next_op(struct stream *s, enum barrier barrier)
         vc_join(&s->ordering.happens_before, &host_acquired.clock);
         s->host_version = host_acquired.version;
     }
+    if (barrier == BARRIER_NONE)
+        return false;
     if (s == legacy)
         return meet_blocking(s, barrier);
     bool acquired = legacy && stream_is_blocking(s) && meet(s, legacy, barrier);
     if (acquired && legacy->place)
         stream_place(s);
     return acquired;
-}
-
-static void gather_stream(const struct stream *s, struct vector_clock *order)
-{
-    vc_join(order, &s->ordering.known);
-    vc_set(order, s->slot, s->last_seq);
 }
 
 void stream_gather_order(const struct stream *s, struct vector_clock *order)
@@ -672,11 +670,12 @@ void stream_gather_order(const struct stream *s, struct vector_clock *order)
     if (s == legacy) {
         const struct ordered_tree *before = &streams.before_legacy[s->device];
         for (struct tree_node *n = tree_first(before, 0, UINT64_MAX); n;
-             n = tree_next(n, UINT64_MAX))
-            gather_stream(streams.by_slot[UINT32_MAX - n->key], order);
-    } else if (legacy && stream_is_blocking(s)
-               && !vc_includes(order, legacy->slot, legacy->last_seq)) {
-        gather_stream(legacy, order);
+             n = tree_next(n, UINT64_MAX)) {
+            const struct stream *other = streams.by_slot[UINT32_MAX - n->key];
+            acquire(order, other, &other->ordering.known);
+        }
+    } else if (legacy && stream_is_blocking(s)) {
+        acquire(order, legacy, &legacy->ordering.known);
     }
 }
 
@@ -793,7 +792,7 @@ struct record *stream_record(struct stream *s)
     /* The record in a blocking stream knows what the stream itself does not (enum barrier). */
     const struct stream *legacy = streams.legacy[s->device];
     if (legacy && stream_is_blocking(s))
-        gather_stream(legacy, &r->ordering.known);
+        acquire(&r->ordering.known, legacy, &legacy->ordering.known);
     return r;
 }
 

@@ -74,7 +74,7 @@ struct stream {
     uint64_t function_seq;
     /* The newest allocation or free. */
     uint64_t memory_seq;
-    /* The stream's place (stream_place) plus 1, or 0 without a place. */
+    /* The stream's place (stream_place), or 0 without a place. */
     uint32_t place;
     /* For stream_reached_seq: the newest free or real work, with which earlier waits go to the
      * device; the newest work up to which the device has reported; and whether a wait for an
@@ -342,17 +342,18 @@ extern _Thread_local struct stream *stream_without_room;
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
 /* Queues a host function like stream_enqueue, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
-/* How an op takes part in the legacy stream's rule. CUDA documents one rule for all ops, and the
- * checker judges by that. A driver's allocator knows less (measured: probe-legacy-order.txt). */
+/* How an op takes part in the legacy stream's rule. CUDA documents one rule for all ops, and a
+ * driver has four (measured: probe-legacy-order.txt). Because an allocation rarely makes its stream
+ * wait, the checker never takes one for a barrier. */
 enum barrier {
     /* Work, a free, and in the legacy stream a record: waits, and knows what the others freed. */
     BARRIER_FULL,
-    /* An allocation that had to look at what other streams freed: like BARRIER_FULL, in the legacy
-     * stream only if a blocking stream has freed something since the last barrier. */
+    /* An allocation that follows events to what other streams freed: like BARRIER_FULL, in the
+     * legacy stream only if a blocking stream has freed something since the last barrier. */
     BARRIER_FREES,
     /* A wait for an event, and in a blocking stream a record: waits, and knows no more. */
     BARRIER_WAIT,
-    /* An allocation from memory of its own stream, or from shared memory: does not wait. */
+    /* Any other allocation: does not wait. */
     BARRIER_NONE
 };
 

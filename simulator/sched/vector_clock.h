@@ -67,7 +67,7 @@ void vc_join(struct vector_clock *into, const struct vector_clock *from);
 /* Sets every slot to 0 again. */
 void vc_clear(struct vector_clock *vc);
 
-/* Three clocks that grow together. `device_order` is the order that CUDA documents: stream order,
+/* Three clocks that grow together. `device_order` is the order that the device gets: stream order,
  * events, and the legacy stream. `happens_before` adds what the host has waited for or queried,
  * which is the whole truth about a program. `known` lacks what a driver does not note of the legacy
  * stream's rule (enum barrier in stream.h). The checker judges by the second clock, and the

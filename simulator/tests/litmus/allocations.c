@@ -71,15 +71,15 @@ LITMUS(past_into_neighbor, a, b)
     keep(first, cudaFree);
 }
 
-/* An allocation in the legacy stream that fails queues nothing there: blocking stream b does not
- * wait for a, which is held, and the host can wait for b before it opens the gate.
+/* Neither a failed allocation nor one of new memory is a barrier in the legacy stream: blocking
+ * stream b does not wait for a, which is held, and the host waits for b before it opens the gate.
  *
- * WRONG: b adds to what a has filled, as if the failed allocation ordered the two.
+ * WRONG: b adds to what a has filled, as if the allocations ordered the two.
  * Kind: unordered writes */
 LITMUS(failed_allocation, a, b)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
-    void *refused;
+    void *refused, *made;
     volatile int *gate = gate_new();
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -88,9 +88,11 @@ LITMUS(failed_allocation, a, b)
     CHECK(launch_hold(gate, a));
     if (cudaMallocAsync(&refused, 2 * total_bytes, cudaStreamLegacy) != cudaErrorMemoryAllocation)
         exit(1);
+    CHECK(cudaMallocAsync(&made, MiB, cudaStreamLegacy));
     CHECK(launch_add(IF_WRONG_ELSE(data, other), 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
+    CHECK(cudaFreeAsync(made, cudaStreamLegacy));
 }
 
 /* Memory of cudaMalloc is freed before the program ends.

@@ -463,6 +463,15 @@ static struct set all_of_device(int process, int device)
     return s;
 }
 
+/* An allocation is no barrier of the legacy stream's rule (measured: probe-legacy-order.txt). */
+static int new_allocation_node(int process, int slot)
+{
+    struct set before = *host_of(process);
+    with_node(&before, *newest_of(process, slot));
+    with_node(&before, g.serialized[slots[slot].device]);
+    return *newest_of(process, slot) = add_node(process, &before, false);
+}
+
 static int new_node(int process, int slot)
 {
     struct set before = before_next(process, slot);
@@ -836,8 +845,9 @@ static bool has_needs(const struct program *p, const struct op *op)
         for (int i = 0; i < ALLOCATIONS; i++)
             capped +=
                 is_alive(i) && g.allocations[i].memory == POOL && g.allocations[i].pool == CAPPED;
-        /* The allocator may wait for any earlier free. */
-        bool may_wait = op->pool == CAPPED || (p->is_full && p->may_wait_for_free);
+        /* The allocator may wait for any earlier free, and by the legacy stream's rule. */
+        bool may_wait = op->pool == CAPPED || (p->is_full && p->may_wait_for_free)
+                     || slots[op->stream].sort != NON_BLOCKING;
         return owner_of(op->allocation) == me && !is_alive(op->allocation)
             && (op->pool != CAPPED || capped < 2) && !(may_wait && any_gate_is_closed());
     }
@@ -1153,7 +1163,8 @@ static void advance(const struct program *p, const struct op *op)
     g.first = g.second = -1;
     switch (op->kind) {
     case ALLOCATE:
-        begin_life(op->allocation, POOL, pools[op->pool].device, op->to, new_node(me, op->stream));
+        begin_life(op->allocation, POOL, pools[op->pool].device, op->to,
+                   new_allocation_node(me, op->stream));
         a->pool = op->pool;
         break;
     case ALLOCATE_DEVICE:
